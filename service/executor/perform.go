@@ -1,0 +1,83 @@
+package executor
+
+import (
+	"context"
+	"hash/fnv"
+	"time"
+
+	"ordeal/service/order"
+)
+
+// work performs one step and hands its result to the recorder.
+func (e *Executor) work(stop, ctx context.Context, step order.TakenStep) {
+	result, err := e.resultOf(step, e.attempt(stop, ctx, step))
+	if err != nil {
+		// The outcome table and the consequences do not fit together: a mistake of ours. The
+		// lease expires, and the step counts as abandoned.
+		e.Log.Error("no consequence", "order", step.Ref.OrderID, "step", step.Ref.StepNo,
+			"error", err)
+		e.finish(step.Ref)
+		return
+	}
+	e.recorder.add(result)
+}
+
+// finish forgets a step in work and lets the take loop fill its place.
+func (e *Executor) finish(ref order.StepRef) {
+	e.leases.drop(ref)
+	e.workers.Done()
+	e.Nudge()
+}
+
+// attempt calls the provider, unless the executor is stopping or the call could outlive the lease.
+func (e *Executor) attempt(stop, ctx context.Context, step order.TakenStep) Reply {
+	end := e.Clock.Now().Add(order.CallTimeout)
+	if stop.Err() != nil || !e.leases.trusted(step.Ref, end) {
+		return Reply{Outcome: order.OutcomeNotSent}
+	}
+	ctx, cancel := context.WithTimeout(ctx, order.CallTimeout)
+	defer cancel()
+	return e.Provider.Perform(ctx, step)
+}
+
+// resultOf derives what follows from a reply.
+func (e *Executor) resultOf(step order.TakenStep, reply Reply) (order.Result, error) {
+	last := step.Counted >= order.MaxAttempts
+	follow, err := order.Follow(step.Kind, reply.Outcome, last)
+	if err != nil {
+		return order.Result{}, err
+	}
+	return order.Result{
+		Ref:         step.Ref,
+		Attempt:     step.Attempt,
+		Outcome:     reply.Outcome,
+		Sent:        reply.Sent,
+		Code:        reply.Code,
+		Reference:   reply.Reference,
+		Follow:      follow,
+		Retry:       retryDelay(step.Ref, step.Kind, step.Series, step.Counted),
+		SeriesDelay: seriesDelay(step.Kind),
+	}, nil
+}
+
+// retryDelay is the domain's delay, lengthened by up to a tenth. The jitter is a hash of the take,
+// so that it depends on no order of events.
+func retryDelay(ref order.StepRef, kind order.StepKind, series, counted int) time.Duration {
+	delay, ok := order.RetryDelay(kind, series, counted)
+	if !ok {
+		return 0
+	}
+	h := fnv.New32a()
+	_, _ = h.Write(ref.OrderID[:])
+	_, _ = h.Write([]byte{byte(ref.StepNo), byte(ref.Generation)})
+	return delay + delay/10*time.Duration(h.Sum32()%1000)/1000
+}
+
+// seriesDelay is the pause before a new reconciliation series: none after a void, which only
+// starts one when the charge is already decided.
+func seriesDelay(kind order.StepKind) time.Duration {
+	if kind == order.StepVoid {
+		return 0
+	}
+	return order.ReconcileEvery
+}
