@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -28,7 +29,8 @@ type Steps interface {
 	) (moved int, err error)
 }
 
-// Provider performs the call of a step and never fails: whatever happens is a reply.
+// Provider performs the call of a step and never fails: whatever happens is a reply, within
+// order.CallTimeout.
 type Provider interface {
 	Perform(context.Context, order.TakenStep) Reply
 }
@@ -76,6 +78,7 @@ type Executor struct {
 	leases   leases
 	recorder recorder
 	nudged   chan struct{}
+	emptied  chan struct{} // receives when the last step in work has ended
 	workers  sync.WaitGroup
 }
 
@@ -85,9 +88,10 @@ func New(c Config) (*Executor, error) {
 		return nil, err
 	}
 	e := &Executor{
-		Config: c,
-		leases: leases{until: map[order.StepRef]time.Time{}},
-		nudged: make(chan struct{}, 1),
+		Config:  c,
+		leases:  leases{until: map[order.StepRef]time.Time{}},
+		nudged:  make(chan struct{}, 1),
+		emptied: make(chan struct{}, 1),
 	}
 	e.recorder.wake = make(chan struct{}, 1)
 	return e, nil
@@ -143,30 +147,32 @@ func (e *Executor) Run(ctx context.Context) error {
 	err := e.drain()
 	stop()
 	loops.Wait()
+	e.workers.Wait()
 	return err
 }
 
-// drain waits for the steps in work, at most for the drain timeout.
+// drain waits until no step is in work, at most for the drain timeout.
 func (e *Executor) drain() error {
-	done := make(chan struct{})
-	go func() {
-		e.workers.Wait()
-		close(done)
-	}()
 	timeout := e.Clock.NewTimer(e.DrainTimeout)
 	defer timeout.Stop()
-	select {
-	case <-done:
-		return nil
-	case <-timeout.Chan():
-		return errors.New("executor " + e.Name + ": drain timed out with steps in work")
+	for e.leases.count() > 0 {
+		select {
+		case <-e.emptied:
+		case <-timeout.Chan():
+			return fmt.Errorf("executor %s: drain timed out with %d steps in work", e.Name,
+				e.leases.count())
+		}
 	}
+	return nil
 }
 
 // Nudge makes the take loop look for due steps now.
-func (e *Executor) Nudge() {
+func (e *Executor) Nudge() { signal(e.nudged) }
+
+// signal sends on a channel with room for one, unless it already holds a signal.
+func signal(c chan<- struct{}) {
 	select {
-	case e.nudged <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

@@ -24,11 +24,12 @@ func (l *leases) hold(ref order.StepRef, until time.Time) {
 	l.until[ref] = until
 }
 
-// drop forgets a take.
-func (l *leases) drop(ref order.StepRef) {
+// drop forgets a take and returns how many are left.
+func (l *leases) drop(ref order.StepRef) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.until, ref)
+	return len(l.until)
 }
 
 // trusted tells whether the lease of a take still holds at a time.

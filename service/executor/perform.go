@@ -10,6 +10,7 @@ import (
 
 // work performs one step and hands its result to the recorder.
 func (e *Executor) work(stop, ctx context.Context, step order.TakenStep) {
+	defer e.workers.Done()
 	result, err := e.resultOf(step, e.attempt(stop, ctx, step))
 	if err != nil {
 		// The outcome table and the consequences do not fit together: a mistake of ours. The
@@ -22,10 +23,11 @@ func (e *Executor) work(stop, ctx context.Context, step order.TakenStep) {
 	e.recorder.add(result)
 }
 
-// finish forgets a step in work and lets the take loop fill its place.
+// finish forgets a step in work and lets the take loop fill its place, or a drain end.
 func (e *Executor) finish(ref order.StepRef) {
-	e.leases.drop(ref)
-	e.workers.Done()
+	if e.leases.drop(ref) == 0 {
+		signal(e.emptied)
+	}
 	e.Nudge()
 }
 
@@ -35,8 +37,6 @@ func (e *Executor) attempt(stop, ctx context.Context, step order.TakenStep) Repl
 	if stop.Err() != nil || !e.leases.trusted(step.Ref, end) {
 		return Reply{Outcome: order.OutcomeNotSent}
 	}
-	ctx, cancel := context.WithTimeout(ctx, order.CallTimeout)
-	defer cancel()
 	return e.Provider.Perform(ctx, step)
 }
 

@@ -26,10 +26,7 @@ func (r *recorder) add(result order.Result) {
 	r.mu.Lock()
 	r.queue = append(r.queue, result)
 	r.mu.Unlock()
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
+	signal(r.wake)
 }
 
 // next removes a batch from the queue: first come first, at most one result per order.
@@ -103,9 +100,23 @@ func (e *Executor) write(ctx context.Context, batch []order.Result) bool {
 			e.Log.Warn("late result", "executor", e.Name, "order", result.Ref.OrderID,
 				"step", result.Ref.StepNo, "attempt", result.Attempt)
 		}
+		if kept[i] {
+			e.expectRetry(result)
+		}
 		e.finish(result.Ref)
 	}
 	return true
+}
+
+// expectRetry looks for due steps again when what was just recorded comes due, so that a retry
+// does not wait for the next poll. The timer starts after the commit, hence never fires early.
+func (e *Executor) expectRetry(result order.Result) {
+	switch {
+	case result.Follow.Status == order.StepDue:
+		e.Clock.AfterFunc(result.Retry, e.Nudge)
+	case result.Follow.NewSeries:
+		e.Clock.AfterFunc(result.SeriesDelay, e.Nudge)
+	}
 }
 
 // requeue queues failed results again while their leases last; without a lease nobody would

@@ -39,6 +39,6 @@ func (e *Executor) take(stop, ctx context.Context) {
 	for _, step := range taken {
 		e.leases.hold(step.Ref, until)
 		e.workers.Add(1)
-		go e.work(stop, ctx, step)
+		go e.work(stop, ctx, step) // ends within a call's timeout
 	}
 }

@@ -51,7 +51,8 @@ chosen as (
         null::timestamptz as deadline
     from overdue
 ),` + moveOrders + `
-select count(*) from moved`
+select order_id
+from moved`
 
 // ExpireReservations moves the orders whose reservation deadline has passed and whose pay step is
 // not in flight: to releasing where nothing was sent, to payment_unknown where a charge may have
@@ -59,9 +60,9 @@ select count(*) from moved`
 func (s *Store) ExpireReservations(
 	ctx context.Context, owner string, versions []int16, limit int,
 ) (moved int, err error) {
-	err = s.work.QueryRow(ctx, expireReservations, versions, limit, owner).Scan(&moved)
+	done, err := s.work.Exec(ctx, expireReservations, versions, limit, owner)
 	if err != nil {
 		return 0, fmt.Errorf("expire reservations: %w", err)
 	}
-	return moved, nil
+	return int(done.RowsAffected()), nil
 }
