@@ -213,10 +213,12 @@ func judgeResult(t *tally, v evidence.View, s evidence.Step, a evidence.Attempt,
 }
 
 // judgeDelay looks for a take that came too soon after the attempt before it. An attempt whose
-// holder died ended, at the earliest, with its first lease.
+// holder died ended, at the earliest, with its first lease. One whose result came after the take
+// was stale, which judgeResult says.
 func judgeDelay(t *tally, v evidence.View, s evidence.Step, earlier, a evidence.Attempt,
 	counted int) {
-	if earlier.Outcome == notSent || counted < 1 || counted > len(retryDelays) {
+	stale := earlier.Recorded() && earlier.RecordedAt.After(a.TakenAt)
+	if earlier.Outcome == notSent || stale || counted < 1 || counted > len(retryDelays) {
 		return
 	}
 	delay := retryDelays[counted-1]
@@ -224,7 +226,7 @@ func judgeDelay(t *tally, v evidence.View, s evidence.Step, earlier, a evidence.
 		delay = reconcileEvery
 	}
 	end, how := earlier.RecordedAt, "ended"
-	if end.IsZero() || end.After(a.TakenAt) {
+	if !earlier.Recorded() {
 		end, how = earlier.TakenAt.Add(leaseTime), "could not lose its lease before"
 	}
 	if a.TakenAt.Before(end.Add(delay)) {

@@ -136,7 +136,9 @@ func TestHandedBackAttemptsDoNotCount(t *testing.T) {
 	for _, delay := range retryDelays {
 		s.record("transient", "due", false)
 		s.pass(delay)
-		_, attempt = s.take("w1")
+		s.take("w1")
+		s.record(notSent, "due", false)
+		_, attempt = s.take("w2")
 	}
 	s.hold(step, attempt)
 	s.payVaguely(true)
@@ -152,6 +154,17 @@ func TestHandedBackAttemptsDoNotCount(t *testing.T) {
 		for _, v := range f.Result.Violations {
 			t.Errorf("%s: %s", f.ID, v.Message)
 		}
+	}
+}
+
+// An attempt may ask how its own request fared.
+func TestStatusQueryBesideRequest(t *testing.T) {
+	run := shippedStory()
+	ask := run.Calls[2]
+	ask.Seq, ask.Method, ask.Operation, ask.Key = 99, "GET", evidence.OpStatusShip, ""
+	run.Calls = append(run.Calls, ask)
+	if r := noBlindCharge.Check(run); !r.Held() {
+		t.Errorf("got %+v, want no violation", r)
 	}
 }
 
