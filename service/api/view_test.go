@@ -1,0 +1,116 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ordeal/service/order"
+	"ordeal/service/store"
+)
+
+// waiting is an order with everything that an order can have.
+func waiting() store.Order {
+	reason, offset := "timeout", time.FixedZone("", 3*3600)
+	deadline, asked := at("2026-01-02T03:19:05Z"), at("2026-01-02T03:04:08.5Z")
+	return store.Order{
+		ID: annsOrder, Customer: "ann", ProcessVersion: 1, State: order.PaymentUnknown,
+		Version: 2, Currency: "RUB", Total: 600, Reason: reason,
+		Items: []store.Line{{Amount: 600,
+			Item: order.Item{SKU: "a", Quantity: 2, UnitPrice: 300}}},
+		Compensation: order.CompensationNone, ReservationRef: "r-1",
+		ReservationDeadline: &deadline, CancelStatus: order.CancelWaiting,
+		CancelRequestedAt: &asked, CreatedAt: at("2026-01-02T03:04:05.123456Z").In(offset),
+		UpdatedAt: at("2026-01-02T03:04:09Z"), ClosedAt: &asked,
+		History: []store.Change{
+			{Version: 1, To: order.Created, Event: order.OrderCreated,
+				At: at("2026-01-02T03:04:05.123456Z")},
+			{Version: 2, From: order.Paying, To: order.PaymentUnknown,
+				Event: order.PayOutcomeUnknown, Reason: &reason, At: at("2026-01-02T03:04:09Z")},
+		},
+		Steps: []store.OpenStep{
+			{Number: 3, Kind: order.StepReconcile, Status: order.StepRunning, Attempt: 2,
+				DueAt: at("2026-01-02T03:04:10Z")},
+			{Number: 4, Kind: order.StepVoid, Status: order.StepDue,
+				DueAt: at("2026-01-02T03:04:09Z")},
+		},
+		Attention: []store.Reason{{Reason: order.AttentionMismatch, StepNo: 3,
+			Since: at("2026-01-02T03:04:09Z")}},
+	}
+}
+
+const waitingView = `{
+  "id": "ID", "customer": "ann",
+  "items": [{"sku": "a", "quantity": 2, "unit_price": 300, "amount": 600}],
+  "total": 600, "currency": "RUB",
+  "state": "payment_unknown", "status": "processing", "version": 2, "process_version": 1,
+  "reason": "timeout",
+  "attention": [
+    {"reason": "payment_mismatch", "step_no": 3, "since": "2026-01-02T03:04:09.000000Z"}],
+  "compensation": "none",
+  "references": {"reservation": "r-1", "payment": null, "shipment": null},
+  "reservation_deadline": "2026-01-02T03:19:05.000000Z",
+  "cancellation": {"status": "waiting", "requested_at": "2026-01-02T03:04:08.500000Z"},
+  "history": [
+    {"version": 1, "from_state": null, "to_state": "created", "event": "order_created",
+     "reason": null, "at": "2026-01-02T03:04:05.123456Z"},
+    {"version": 2, "from_state": "paying", "to_state": "payment_unknown",
+     "event": "pay_outcome_unknown", "reason": "timeout", "at": "2026-01-02T03:04:09.000000Z"}],
+  "step": {"kind": "reconcile", "attempt": 2, "status": "running",
+    "due_at": "2026-01-02T03:04:10.000000Z"},
+  "next_actions": [],
+  "created_at": "2026-01-02T03:04:05.123456Z",
+  "updated_at": "2026-01-02T03:04:09.000000Z",
+  "closed_at": "2026-01-02T03:04:08.500000Z"
+}`
+
+const bareView = `{
+  "id": "ID", "customer": "ann", "items": [], "total": 600, "currency": "RUB",
+  "state": "created", "status": "processing", "version": 1, "process_version": 1,
+  "reason": null, "attention": [], "compensation": "none",
+  "references": {"reservation": null, "payment": null, "shipment": null},
+  "reservation_deadline": null, "cancellation": null, "history": [], "step": null,
+  "next_actions": ["cancel"],
+  "created_at": "2026-01-02T03:04:05.000000Z",
+  "updated_at": "2026-01-02T03:04:05.000000Z",
+  "closed_at": null
+}`
+
+func TestView(t *testing.T) {
+	bare := store.Order{
+		ID: annsOrder, Customer: "ann", ProcessVersion: 1, State: order.Created, Version: 1,
+		Currency: "RUB", Total: 600, Items: []store.Line{}, Compensation: order.CompensationNone,
+		CreatedAt: at("2026-01-02T03:04:05Z"), UpdatedAt: at("2026-01-02T03:04:05Z"),
+	}
+	for want, o := range map[string]store.Order{waitingView: waiting(), bareView: bare} {
+		b := newBench(t)
+		b.fake.orders[annsOrder] = o
+		w := b.do(findCall(annsOrder))
+		if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
+			t.Fatalf("%d %v", w.Code, w.Header())
+		}
+		if diff := cmp.Diff(compact(t, want), w.Body.String()); diff != "" {
+			t.Error(diff)
+		}
+		head := findCall(annsOrder)
+		head.method = "HEAD"
+		h := b.do(head)
+		if diff := cmp.Diff(w.Header(), h.Header()); diff != "" || h.Body.Len() > 0 {
+			t.Errorf("HEAD: %s", diff)
+		}
+	}
+}
+
+// compact takes the white space from a JSON text and puts the order's id in.
+func compact(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	id := []byte(annsOrder.String())
+	return string(bytes.Replace(b.Bytes(), []byte(`"ID"`), append([]byte(`"`), append(id, '"')...), 1))
+}
