@@ -1,0 +1,60 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"ordeal/service/executor"
+	"ordeal/service/order"
+	"ordeal/service/provider"
+)
+
+// providers lets an executor perform steps with the adapters to the external systems.
+type providers struct {
+	adapters provider.Providers
+}
+
+func newProviders(c Config, transport http.RoundTripper) (providers, error) {
+	client := provider.NewClient(transport)
+	warehouse, errW := provider.NewWarehouse(provider.Config{BaseURL: c.Warehouse, Client: client})
+	payment, errP := provider.NewPayment(provider.Config{BaseURL: c.Payment, Client: client})
+	shipping, errS := provider.NewShipping(provider.Config{BaseURL: c.Shipping, Client: client})
+	if err := errors.Join(errW, errP, errS); err != nil {
+		return providers{}, err
+	}
+	return providers{provider.Providers{
+		Warehouse: warehouse,
+		Payment:   payment,
+		Shipping:  shipping,
+	}}, nil
+}
+
+// Perform implements executor.Provider.
+func (p providers) Perform(ctx context.Context, step order.TakenStep) executor.Reply {
+	reply := p.adapters.Perform(ctx, provider.Call{
+		Kind:        step.Kind,
+		OrderID:     step.Ref.OrderID,
+		Step:        step.Ref.StepNo,
+		Attempt:     step.Attempt,
+		Key:         step.ProviderKey,
+		Target:      step.TargetKey,
+		Body:        []byte(step.Request),
+		Amount:      step.Total,
+		Currency:    step.Currency,
+		TraceParent: traceParent(step),
+	})
+	return executor.Reply{
+		Outcome:   reply.Outcome,
+		Sent:      reply.Sent(),
+		Code:      reply.Code,
+		Reference: reply.Reference,
+	}
+}
+
+// traceParent is the W3C trace context of a step's call: the trace of the order, and as parent
+// the step's number and attempt.
+func traceParent(step order.TakenStep) string {
+	return fmt.Sprintf("00-%s-%08x%08x-01", step.TraceID, step.Ref.StepNo, step.Attempt)
+}
