@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	"ordeal/scenarios/evidence"
+)
+
+// request is a REST request that a customer wants to make.
+type request struct {
+	route string
+	order string
+	key   string
+	body  []byte
+}
+
+// target is the method and the path of the request.
+func (r request) target() (method, path string) {
+	switch r.route {
+	case evidence.RouteCreate:
+		return http.MethodPost, "/api/v1/orders"
+	case evidence.RouteCancel:
+		return http.MethodPost, "/api/v1/orders/" + r.order + "/cancel"
+	}
+	return http.MethodGet, "/api/v1/orders/" + r.order
+}
+
+// exchange makes one request and keeps what the customer saw.
+func (c *customers) exchange(
+	ctx context.Context, customer, client string, r request,
+) evidence.Exchange {
+	e := evidence.Exchange{
+		Client:      customer,
+		Route:       r.route,
+		Order:       r.order,
+		Key:         r.key,
+		Fingerprint: digest([]byte(r.route), []byte(r.order), r.body),
+		SentAt:      databaseTime(c.world.Now()),
+		Unknown:     true,
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestPatience)
+	defer cancel()
+	response, err := c.send(ctx, customer, client, r)
+	if err == nil {
+		c.saw(&e, response)
+	}
+	c.mu.Lock()
+	c.exchanges = append(c.exchanges, e)
+	c.mu.Unlock()
+	return e
+}
+
+func (c *customers) send(
+	ctx context.Context, customer, client string, r request,
+) (*http.Response, error) {
+	method, path := r.target()
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+apiProcess+path,
+		bytes.NewReader(r.body))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.route, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token(customer))
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.key != "" {
+		req.Header.Set("Idempotency-Key", r.key)
+	}
+	return c.world.Client(client, apiProcess).Do(req)
+}
+
+// saw notes an answer, if it is complete.
+func (c *customers) saw(e *evidence.Exchange, response *http.Response) {
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return
+	}
+	e.Unknown = false
+	e.AnsweredAt = databaseTime(c.world.Now())
+	e.Status = response.StatusCode
+	e.Replayed = response.Header.Get("Idempotent-Replayed") == "true"
+	e.AnswerDigest = digest(body)
+	var shown struct {
+		Code         string `json:"code"`
+		ID           string `json:"id"`
+		State        string `json:"state"`
+		Version      int    `json:"version"`
+		Cancellation *struct {
+			Status string `json:"status"`
+		} `json:"cancellation"`
+	}
+	if json.Unmarshal(body, &shown) != nil {
+		return
+	}
+	e.Code = shown.Code
+	e.Shown = evidence.Shown{Order: shown.ID, State: shown.State, Version: shown.Version}
+	if shown.Cancellation != nil {
+		e.Shown.Cancellation = shown.Cancellation.Status
+	}
+}
+
+// history lists the exchanges in the order in which they were sent.
+func (c *customers) history() []evidence.Exchange {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slices.SortStableFunc(c.exchanges, func(a, b evidence.Exchange) int {
+		return cmp.Or(a.SentAt.Compare(b.SentAt), cmp.Compare(a.Client, b.Client),
+			cmp.Compare(a.Key, b.Key), cmp.Compare(a.Route, b.Route),
+			a.AnsweredAt.Compare(b.AnsweredAt))
+	})
+	for i := range c.exchanges {
+		c.exchanges[i].Seq = i + 1
+	}
+	return slices.Clone(c.exchanges)
+}
+
+func digest(parts ...[]byte) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(p)
+		h.Write([]byte{0})
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:12])
+}
