@@ -67,7 +67,8 @@ create table workflow_steps (
     check ((status in ('due', 'running')) = (ended_at is null))
 );
 
-create index workflow_steps_due on workflow_steps (due_at)
+-- Its order is that of the takes, so that a take stops at its limit.
+create index workflow_steps_due on workflow_steps (due_at, order_id, step_no)
     where status = 'due';
 
 create index workflow_steps_leased on workflow_steps (lease_expires_at)

@@ -91,7 +91,16 @@ chosen as (
     where event is not null
 ),` + moveOrders + `,
 accepted as (
-    select d.*, m.to_state
+    select
+        d.*,
+        m.to_state,
+        case
+            when m.to_state is not null and d.status = 'due' then 'closed'
+            -- After the first series, nobody asks beyond the reservation deadline.
+            when d.kind = 'reconcile' and d.series > 1 and d.status = 'due'
+                and now() + d.retry >= d.reservation_deadline then 'exhausted'
+            else d.status
+        end as new_status
     from decided d
     left join moved m on m.order_id = d.order_id
     where d.event is null or m.order_id is not null
@@ -99,10 +108,7 @@ accepted as (
 stepped as (
     update workflow_steps s
     set
-        status = case
-            when a.to_state is not null and a.status = 'due' then 'closed'
-            else a.status
-        end,
+        status = a.new_status,
         unsent = s.unsent + (a.outcome = 'not_sent' and not a.lost)::int,
         maybe_sent = a.any_sent,
         due_at = case
@@ -112,7 +118,7 @@ stepped as (
         end,
         lease_owner = null,
         lease_expires_at = null,
-        ended_at = case when a.to_state is not null or a.status <> 'due' then now() end
+        ended_at = case when a.new_status <> 'due' then now() end
     from accepted a
     where s.order_id = a.order_id
         and s.step_no = a.step_no

@@ -131,6 +131,25 @@ func TestReconciliationSeries(t *testing.T) {
 	}
 }
 
+// Beyond the first series, queries end with the reservation deadline; the order keeps its flag.
+func TestReconciliationEndsWithDeadline(t *testing.T) {
+	f := setup(t)
+	id := f.create("k1")
+	f.step(order.StepReserve, order.OutcomeSucceeded)
+	f.step(order.StepPay, order.OutcomeUnknown)
+	for range order.MaxAttempts {
+		f.past("due_at", 10*time.Second)
+		f.step(order.StepReconcile, order.OutcomeUnresolved)
+	}
+	f.exec(`update orders set reservation_deadline = now() + interval '30 s'`)
+	f.past("due_at", 2*time.Minute)
+	f.step(order.StepReconcile, order.OutcomeUnresolved)
+	o := f.order(id)
+	if o.State != order.PaymentUnknown || len(o.Steps) != 0 || len(o.Attention) != 1 {
+		t.Fatalf("%s with open steps %+v and attention %+v", o.State, o.Steps, o.Attention)
+	}
+}
+
 func TestTransientSchedule(t *testing.T) {
 	f := setup(t)
 	id := f.create("k1")
