@@ -120,7 +120,7 @@ func TestProviderKey(t *testing.T) {
 // operation id and trace id are distinct (WF-001).
 func TestTraceID(t *testing.T) {
 	seen := map[string]bool{}
-	for i := range 100 {
+	for i := range 2000 {
 		id := order.NewID("customer", fmt.Sprint(i))
 		trace := order.TraceID(id)
 		raw, err := hex.DecodeString(trace)

@@ -114,16 +114,20 @@ func TestTotalsLimits(t *testing.T) {
 // TestProblemsNameNoValues: a problem is shown to clients and logged, so it repeats nothing of
 // the request, and an error says where it is.
 func TestProblemsNameNoValues(t *testing.T) {
-	for _, item := range []order.Item{
-		{SKU: "secret sku", Quantity: 1, UnitPrice: 1},
-		{SKU: "secret", Quantity: -987654, UnitPrice: 1},
-		{SKU: "secret", Quantity: 1, UnitPrice: -987654},
-		{SKU: "secret", Quantity: math.MaxInt64, UnitPrice: 987654},
+	plain := order.Item{SKU: "secret", Quantity: 1, UnitPrice: 1}
+	for _, items := range [][]order.Item{
+		{},
+		{plain, plain},
+		{{SKU: "secret sku", Quantity: 1, UnitPrice: 1}},
+		{{SKU: "secret", Quantity: -987654, UnitPrice: 1}},
+		{{SKU: "secret", Quantity: 1, UnitPrice: -987654}},
+		{{SKU: "secret", Quantity: math.MaxInt64, UnitPrice: 987654}},
+		{plain, {SKU: "other", Quantity: 1, UnitPrice: math.MaxInt64}},
 	} {
-		_, _, err := order.Totals([]order.Item{item})
+		_, _, err := order.Totals(items)
 		var invalid *order.InvalidError
 		if !errors.As(err, &invalid) || invalid.Problem == "" {
-			t.Fatalf("%+v: %v", item, err)
+			t.Fatalf("%+v: %v", items, err)
 		}
 		if regexp.MustCompile(`secret|987654|-\d|\d{8}`).MatchString(err.Error()) {
 			t.Errorf("%v names a value", err)
