@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -33,10 +34,12 @@ func newServer(h http.Handler) *http.Server {
 // requests under way, for no longer than the drain timeout, and returns nil when all were.
 func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 	server := newServer(s.handler)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	failed := make(chan error, 1)
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	serving.Go(func() { failed <- server.Serve(listener) })
 	select {
-	case err := <-served:
+	case err := <-failed:
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
@@ -47,7 +50,6 @@ func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 	if err != nil {
 		err = fmt.Errorf("finish requests: %w", errors.Join(err, server.Close()))
 	}
-	<-served
 	return err
 }
 
@@ -56,12 +58,14 @@ func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 func (s *Service) ServeAndRun(ctx context.Context, listener net.Listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	served := make(chan error, 1)
-	go func() {
+	var served error
+	var serving sync.WaitGroup
+	serving.Go(func() {
 		defer stop()
-		served <- s.Serve(ctx, listener)
-	}()
+		served = s.Serve(ctx, listener)
+	})
 	err := s.Run(ctx)
 	stop()
-	return errors.Join(err, <-served)
+	serving.Wait()
+	return errors.Join(err, served)
 }

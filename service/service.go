@@ -21,8 +21,12 @@ import (
 
 	"ordeal/service/api"
 	"ordeal/service/executor"
+	"ordeal/service/order"
 	"ordeal/service/store"
 )
+
+// MinLease is what a lease must exceed: into a shorter one no call would ever fit.
+const MinLease = order.CallTimeout
 
 // Config is what an operator decides. Zero durations mean the defaults of the executor.
 type Config struct {

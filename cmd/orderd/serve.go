@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"ordeal/service"
-	"ordeal/service/order"
 )
 
 // serveCmd runs one process of the service.
@@ -49,7 +48,7 @@ func (c *serveCmd) Validate() error {
 	at(c.SweepEvery > 0, "--sweep-every must be above zero")
 	at(c.RenewEvery > 0, "--renew-every must be above zero")
 	at(c.Lease > c.RenewEvery, "--lease must be above --renew-every")
-	at(c.Lease > order.CallTimeout, "--lease must be above the 3s that a call may take")
+	at(c.Lease > service.MinLease, fmt.Sprintf("--lease must be above %s", service.MinLease))
 	at(c.DrainTimeout > 0, "--drain-timeout must be above zero")
 	at(len(c.Name) <= 64, "--name must have at most 64 characters")
 	return errors.Join(problems...)

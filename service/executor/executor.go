@@ -125,6 +125,10 @@ func (c *Config) complete() error {
 	if c.RenewEvery >= c.Lease {
 		problems = append(problems, errors.New("executor: RenewEvery must be below Lease"))
 	}
+	if c.Lease <= order.CallTimeout {
+		// No call would ever fit into the lease.
+		problems = append(problems, errors.New("executor: Lease must be above a call's timeout"))
+	}
 	return errors.Join(problems...)
 }
 
