@@ -129,10 +129,36 @@ insert into workflow_takes (kind, state, event) values
     ('void',      'payment_unknown', null),
     ('ship',      'paid',            'ship_started'),
     ('ship',      'shipping',        null),
+    ('cancel_ship', 'shipping_failed', null),
     ('release',   'releasing',       null),
-    ('commit',    'shipped',         null);
+    ('release',   'shipping_failed', null),
+    ('commit',    'shipped',         null),
+    ('refund',    'shipped',         null),
+    ('refund',    'shipping_failed', null),
+    ('reconcile_refund', 'shipped',  null),
+    ('reconcile_refund', 'shipping_failed', null);
+
+-- The same for refunds (REF-3), which never change the order's state.
+create table refund_transitions (
+    from_state text not null,
+    event      text not null,
+    to_state   text not null,
+    step       text,
+    primary key (from_state, event)
+);
+
+insert into refund_transitions (from_state, event, to_state, step) values
+    ('',               'refund_requested',          'requested',      'refund'),
+    ('requested',      'refund_started',            'refunding',      null),
+    ('refunding',      'refund_succeeded',          'refunded',       null),
+    ('refunding',      'refund_refused',            'refund_failed',  null),
+    ('refunding',      'refund_outcome_unknown',    'refund_unknown', 'reconcile_refund'),
+    ('refund_unknown', 'refund_reconciled_done',    'refunded',       null),
+    ('refund_unknown', 'refund_reconciled_refused', 'refund_failed',  null),
+    ('refund_unknown', 'refund_resent',             'refunding',      'refund');
 
 -- +goose Down
+drop table refund_transitions;
 drop table workflow_takes;
 drop table workflow_transitions;
 drop table workflow_states;

@@ -22,12 +22,21 @@ create table orders (
         check (cancel_status in ('waiting', 'done', 'refused', 'superseded')),
     cancel_requested_at  timestamptz,
     trace_id             text not null,
+    -- Counters that number the order's steps and events.
     steps                smallint not null check (steps >= 1),
+    events               integer not null check (events >= version),
+    -- The sum of all refunds but the failed ones: the check is the limit, under the order's lock.
+    refunded             bigint not null default 0 check (refunded between 0 and total),
+    -- A close that is under way, and what it was asked for.
+    closing              boolean not null default false,
+    close_reason         text,
+    release_stock        boolean not null default false,
     created_at           timestamptz not null,
     updated_at           timestamptz not null,
     closed_at            timestamptz,
     check ((cancel_status is null) = (cancel_requested_at is null)),
     check (state <> 'releasing' or release_end is not null),
+    check (not closing or (state = 'shipping_failed' and closed_at is null)),
     check (state not in ('paid', 'shipping', 'shipped', 'shipping_failed')
         or payment_ref is not null)
 );
@@ -42,6 +51,7 @@ create table workflow_steps (
     order_id         uuid not null,
     step_no          smallint not null,
     kind             text not null,
+    refund_no        smallint,
     status           text not null,
     process_version  smallint not null,
     sequence         smallint not null,
@@ -61,6 +71,7 @@ create table workflow_steps (
     primary key (order_id, step_no),
     check (status in ('due', 'running', 'succeeded', 'refused', 'permanent', 'unknown',
         'exhausted', 'closed')),
+    check ((kind in ('refund', 'reconcile_refund')) = (refund_no is not null)),
     check (attempts - unsent between 0 and 5),
     check ((status = 'running') = (lease_owner is not null)),
     check ((lease_owner is null) = (lease_expires_at is null)),
@@ -150,11 +161,40 @@ create table idempotency_keys (
     route       text not null,
     key         text not null,
     fingerprint bytea not null,
-    status      smallint,
-    response    text,
+    status      smallint not null,
+    response    text not null,
+    -- Free text of an operator's command; it is kept here and nowhere else.
+    note        text check (length(note) <= 500),
     created_at  timestamptz not null,
-    primary key (order_id, caller, route, key),
-    check ((status is null) = (response is null))
+    primary key (order_id, caller, route, key)
+);
+
+create table refunds (
+    order_id   uuid not null,
+    refund_no  smallint not null,
+    state      text not null,
+    version    integer not null check (version >= 1),
+    amount     bigint not null check (amount > 0),
+    currency   text not null check (currency = 'RUB'),
+    reason     text not null,
+    cause      text,
+    reference  text,
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    primary key (order_id, refund_no)
+);
+
+-- What does not fit together, with what to do next; found by late facts and by reconciliation.
+create table discrepancies (
+    order_id    uuid not null,
+    key         text not null,
+    kind        text not null,
+    next_action text not null,
+    step_no     smallint,
+    attempt_no  smallint,
+    found_at    timestamptz not null,
+    resolved_at timestamptz,
+    primary key (order_id, key)
 );
 
 create table principals (
@@ -166,6 +206,8 @@ create table principals (
 
 -- +goose Down
 drop table principals;
+drop table discrepancies;
+drop table refunds;
 drop table idempotency_keys;
 drop table order_attention;
 drop table outbox;

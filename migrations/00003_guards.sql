@@ -95,17 +95,29 @@ create trigger orders_no_delete
     before delete on orders
     for each row execute function refuse_change();
 
+-- The functions below are stable, not immutable, since casts to text are: a function that claims
+-- more than its body is not inlined but parsed and planned anew by every statement.
+
 -- The id of the event that a version of an order emits: a UUIDv8 (RFC 9562) of both.
 create function order_event_id(order_id uuid, version integer) returns uuid
-    language sql immutable as $$
+    language sql stable as $$
     select overlay(overlay(
         substr(encode(sha256(convert_to(order_id::text || ':' || version, 'UTF8')), 'hex'), 1, 32)
         placing '8' from 13) placing '8' from 17)::uuid
 $$;
 
+-- The same of a version of a refund.
+create function refund_event_id(order_id uuid, refund_no integer, version integer) returns uuid
+    language sql stable as $$
+    select overlay(overlay(
+        substr(encode(sha256(convert_to(
+            order_id::text || ':refund:' || refund_no || ':' || version, 'UTF8')), 'hex'), 1, 32)
+        placing '8' from 13) placing '8' from 17)::uuid
+$$;
+
 -- The idempotency key of an operation of an order: never drawn, always derived.
 create function operation_key(order_id uuid, operation text, sequence integer) returns text
-    language sql immutable as $$
+    language sql stable as $$
     select order_id::text || '-' || operation || '-' || sequence
 $$;
 
@@ -117,38 +129,49 @@ create function target_operation(kind text) returns text
         when 'void' then 'pay'
         when 'release' then 'reserve'
         when 'commit' then 'reserve'
+        when 'cancel_ship' then 'ship'
+        when 'reconcile_refund' then 'refund'
     end
 $$;
 
--- The request body of a step, stored with it and sent byte for byte on every attempt.
+-- The request body of a step, stored with it and sent byte for byte on every attempt. A subquery
+-- is never inlined; PL/pgSQL keeps its plan for the session.
+-- +goose StatementBegin
 create function step_request(kind text, order_id uuid, total bigint, currency text, items jsonb)
-    returns text language sql immutable as $$
-    select case kind
-        when 'pay' then json_build_object(
+    returns text language plpgsql stable as $$
+begin
+    return case
+        when kind = 'pay' then json_build_object(
             'order_id', order_id,
             'amount', total,
             'currency', currency)::text
-        when 'reserve' then json_build_object(
+        when kind in ('reserve', 'ship') then json_build_object(
             'order_id', order_id,
             'items', (
                 select json_agg(json_build_object('sku', i.item -> 'sku',
                     'quantity', i.item -> 'quantity') order by i.n)
                 from jsonb_array_elements(items) with ordinality as i (item, n)))::text
-        when 'ship' then json_build_object(
-            'order_id', order_id,
-            'items', (
-                select json_agg(json_build_object('sku', i.item -> 'sku',
-                    'quantity', i.item -> 'quantity') order by i.n)
-                from jsonb_array_elements(items) with ordinality as i (item, n)))::text
-        when 'reconcile' then null
-        else json_build_object('order_id', order_id)::text
-    end
+        when kind <> 'reconcile' then json_build_object('order_id', order_id)::text
+    end;
+end $$;
+-- +goose StatementEnd
+
+-- The request body of a refund.
+create function refund_request(order_id uuid, amount bigint, currency text) returns text
+    language sql stable as $$
+    select json_build_object(
+        'order_id', order_id,
+        'charge_key', operation_key(order_id, 'pay', 1),
+        'amount', amount,
+        'currency', currency)::text
 $$;
 
 -- +goose Down
+drop function refund_request(uuid, bigint, text);
 drop function step_request(text, uuid, bigint, text, jsonb);
 drop function target_operation(text);
 drop function operation_key(uuid, text, integer);
+drop function refund_event_id(uuid, integer, integer);
 drop function order_event_id(uuid, integer);
 drop trigger orders_no_delete on orders;
 drop trigger audit_events_no_truncate on audit_events;

@@ -18,10 +18,16 @@ import (
 //go:embed *.sql
 var Files embed.FS
 
+// While another process migrates, Up asks for the lock every second, for two minutes.
+const (
+	lockRetry   = 1 // seconds
+	lockRetries = 120
+)
+
 // Up applies every migration that the database lacks, under a session lock, so that any number of
 // processes may call it at once. It returns the schema version reached.
 func Up(ctx context.Context, config *pgx.ConnConfig) (version int64, err error) {
-	locker, err := lock.NewPostgresSessionLocker()
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockRetry, lockRetries))
 	if err != nil {
 		return 0, fmt.Errorf("migrate: %w", err)
 	}

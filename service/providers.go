@@ -33,7 +33,16 @@ func newProviders(c Config, transport http.RoundTripper) (providers, error) {
 
 // Perform implements executor.Provider.
 func (p providers) Perform(ctx context.Context, step order.TakenStep) executor.Reply {
-	reply := p.adapters.Perform(ctx, provider.Call{
+	return replyOf(p.adapters.Perform(ctx, callOf(step)))
+}
+
+// Query implements executor.Provider.
+func (p providers) Query(ctx context.Context, step order.TakenStep) executor.Reply {
+	return replyOf(p.adapters.Query(ctx, callOf(step)))
+}
+
+func callOf(step order.TakenStep) provider.Call {
+	return provider.Call{
 		Kind:        step.Kind,
 		OrderID:     step.Ref.OrderID,
 		Step:        step.Ref.StepNo,
@@ -44,7 +53,10 @@ func (p providers) Perform(ctx context.Context, step order.TakenStep) executor.R
 		Amount:      step.Total,
 		Currency:    step.Currency,
 		TraceParent: traceParent(step),
-	})
+	}
+}
+
+func replyOf(reply provider.Reply) executor.Reply {
 	return executor.Reply{
 		Outcome:   reply.Outcome,
 		Sent:      reply.Sent(),

@@ -27,12 +27,17 @@ type Steps interface {
 	ExpireReservations(
 		ctx context.Context, owner string, versions []int16, limit int,
 	) (moved int, err error)
+	FlagUnknownVersions(
+		ctx context.Context, versions []int16, patience time.Duration, limit int,
+	) (flagged int, err error)
 }
 
 // Provider performs the call of a step and never fails: whatever happens is a reply, within
 // order.CallTimeout.
 type Provider interface {
 	Perform(context.Context, order.TakenStep) Reply
+	// Query asks for the real outcome behind a step and changes nothing.
+	Query(context.Context, order.TakenStep) Reply
 }
 
 // Reply is what a call came to.
@@ -70,6 +75,8 @@ type Config struct {
 	Jitter func(loop string) *rand.Rand
 	// Log receives what an operator may want to know.
 	Log *slog.Logger
+	// Observer hears what happens; nil is nobody.
+	Observer Observer
 }
 
 // Executor takes and performs steps. Make one with New and run it once.
@@ -116,6 +123,9 @@ func (c *Config) complete() error {
 	}
 	if c.MaxInWork == 0 {
 		c.MaxInWork = order.MaxInWork
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	defaultTo(&c.Lease, order.LeaseDuration)
 	defaultTo(&c.RenewEvery, order.RenewEvery)
@@ -169,6 +179,9 @@ func (e *Executor) drain() error {
 	}
 	return nil
 }
+
+// InWork returns the number of steps in work, which is that of the leases held.
+func (e *Executor) InWork() int { return e.leases.count() }
 
 // Nudge makes the take loop look for due steps now.
 func (e *Executor) Nudge() { signal(e.nudged) }

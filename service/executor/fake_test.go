@@ -117,6 +117,13 @@ func (d *desk) ExpireReservations(context.Context, string, []int16, int) (int, e
 	return 0, errBroken
 }
 
+// FlagUnknownVersions flags nothing.
+func (d *desk) FlagUnknownVersions(
+	context.Context, []int16, time.Duration, int,
+) (int, error) {
+	return 0, nil
+}
+
 // add makes steps due.
 func (d *desk) add(steps ...order.TakenStep) {
 	d.mu.Lock()
@@ -193,6 +200,11 @@ type provider func(context.Context, order.TakenStep) Reply
 
 // Perform calls the function.
 func (p provider) Perform(ctx context.Context, s order.TakenStep) Reply { return p(ctx, s) }
+
+// Query finds nothing out.
+func (p provider) Query(context.Context, order.TakenStep) Reply {
+	return Reply{Outcome: order.OutcomeUnresolved, Sent: true}
+}
 
 var success = Reply{Outcome: order.OutcomeSucceeded, Sent: true, Reference: "r"}
 

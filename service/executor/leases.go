@@ -100,9 +100,12 @@ func (e *Executor) renew(ctx context.Context) {
 	kept, err := e.Steps.RenewLeases(ctx, e.Name, held, e.Lease)
 	if err != nil {
 		e.Log.Warn("leases not renewed", "executor", e.Name, "held", len(held), "error", err)
+		e.Observer.Failed("renew")
 		return
 	}
-	for _, ref := range e.leases.renewed(held, kept, until) {
+	lost := e.leases.renewed(held, kept, until)
+	e.Observer.LeasesLost(len(lost))
+	for _, ref := range lost {
 		e.Log.Warn("lease lost", "executor", e.Name, "order", ref.OrderID, "step", ref.StepNo)
 	}
 }

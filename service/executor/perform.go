@@ -37,18 +37,44 @@ func (e *Executor) attempt(stop, ctx context.Context, step order.TakenStep) Repl
 	if stop.Err() != nil || !e.leases.trusted(step.Ref, end) {
 		return Reply{Outcome: order.OutcomeNotSent}
 	}
-	return e.Provider.Perform(ctx, step)
+	ctx, ended := e.Observer.Calling(ctx, step)
+	reply := e.Provider.Perform(ctx, step)
+	if step.Kind == order.StepShip && last(step) && reply.Outcome == order.OutcomeTransient {
+		reply = e.shipped(ctx, step, reply)
+	}
+	ended(reply.Outcome, reply.Code)
+	return reply
 }
+
+// codeShipUnknown is the reason of a shipment of which no attempt got a definite answer.
+const codeShipUnknown = "ship_outcome_unknown"
+
+// shipped asks once what became of a shipment whose last attempt told nothing: found, it is a
+// success (STEP-9). A query has no effect, so it may leave beside the attempt's one request.
+func (e *Executor) shipped(ctx context.Context, step order.TakenStep, reply Reply) Reply {
+	if e.leases.trusted(step.Ref, e.Clock.Now().Add(order.CallTimeout)) {
+		found := e.Provider.Query(ctx, step)
+		if found.Outcome == order.OutcomeSucceeded {
+			return found
+		}
+	}
+	reply.Code = codeShipUnknown
+	return reply
+}
+
+// last tells whether an attempt is the last one that its step is allowed.
+func last(step order.TakenStep) bool { return step.Counted >= order.MaxAttempts }
 
 // resultOf derives what follows from a reply.
 func (e *Executor) resultOf(step order.TakenStep, reply Reply) (order.Result, error) {
-	last := step.Counted >= order.MaxAttempts
-	follow, err := order.Follow(step.Kind, reply.Outcome, last)
+	follow, err := order.Follow(step.Kind, reply.Outcome, last(step))
 	if err != nil {
 		return order.Result{}, err
 	}
 	return order.Result{
 		Ref:         step.Ref,
+		Kind:        step.Kind,
+		TraceID:     step.TraceID,
 		Attempt:     step.Attempt,
 		Outcome:     reply.Outcome,
 		Sent:        reply.Sent,

@@ -89,23 +89,31 @@ func (e *Executor) record(ctx context.Context, batch []order.Result) (failed []o
 func (e *Executor) write(ctx context.Context, batch []order.Result) bool {
 	ctx, cancel := context.WithTimeout(ctx, order.CallTimeout)
 	defer cancel()
+	began := e.Clock.Now()
 	kept, err := e.Steps.RecordResults(ctx, batch)
 	if err != nil {
 		e.Log.Warn("results not recorded", "executor", e.Name, "results", len(batch),
 			"error", err)
+		e.Observer.Failed("record")
 		return false
 	}
+	e.Observer.Recorded(began, batch, kept)
 	for i, result := range batch {
-		if !kept[i] {
-			e.Log.Warn("late result", "executor", e.Name, "order", result.Ref.OrderID,
-				"step", result.Ref.StepNo, "attempt", result.Attempt)
-		}
 		if kept[i] {
+			e.Log.Debug("recorded", e.fields(result)...)
 			e.expectRetry(result)
+		} else {
+			e.Log.Warn("late result", e.fields(result)...)
 		}
 		e.finish(result.Ref)
 	}
 	return true
+}
+
+// fields are what a log says of a result: the ids that find it elsewhere, and how it ended.
+func (e *Executor) fields(r order.Result) []any {
+	return []any{"executor", e.Name, "order", r.Ref.OrderID, "step", r.Ref.StepNo,
+		"attempt", r.Attempt, "trace_id", r.TraceID, "kind", r.Kind, "outcome", r.Outcome}
 }
 
 // expectRetry looks for due steps again when what was just recorded comes due, so that a retry
@@ -125,8 +133,7 @@ func (e *Executor) requeue(failed []order.Result) {
 	now := e.Clock.Now()
 	for _, result := range failed {
 		if !e.leases.trusted(result.Ref, now) {
-			e.Log.Warn("result given up", "executor", e.Name, "order", result.Ref.OrderID,
-				"step", result.Ref.StepNo, "attempt", result.Attempt)
+			e.Log.Warn("result given up", e.fields(result)...)
 			e.finish(result.Ref)
 			continue
 		}

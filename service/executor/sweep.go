@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"time"
 
 	"ordeal/service/order"
 )
@@ -16,9 +17,14 @@ func (e *Executor) sweepLoop(stop, ctx context.Context) {
 	for e.pause(stop, e.SweepEvery, jitter, nil) {
 		if err := e.sweepLeases(ctx); err != nil {
 			e.Log.Warn("expired leases not swept", "executor", e.Name, "error", err)
+			e.Observer.Failed("sweep")
 		}
 		if err := e.sweepReservations(ctx); err != nil {
 			e.Log.Warn("reservations not swept", "executor", e.Name, "error", err)
+			e.Observer.Failed("sweep")
+		}
+		if err := e.sweepVersions(ctx); err != nil {
+			e.Log.Warn("unknown process versions not swept", "executor", e.Name, "error", err)
 		}
 	}
 }
@@ -40,14 +46,17 @@ func (e *Executor) sweepLeases(ctx context.Context) error {
 		}
 		results = append(results, result)
 	}
+	began := e.Clock.Now()
 	kept, err := e.Steps.RecordResults(ctx, results)
 	if err != nil {
 		return err
 	}
+	e.Observer.Recorded(began, results, kept)
 	for i, result := range results {
 		if kept[i] {
-			e.Log.Info("lease expired", "order", result.Ref.OrderID, "step", result.Ref.StepNo,
-				"attempt", result.Attempt, "owner", result.Ref.Owner)
+			e.Log.Info("lease expired", "executor", e.Name, "order", result.Ref.OrderID,
+				"step", result.Ref.StepNo, "attempt", result.Attempt, "kind", result.Kind,
+				"owner", result.Ref.Owner)
 		}
 	}
 	e.Nudge()
@@ -63,6 +72,7 @@ func abandoned(step order.ExpiredStep) (order.Result, error) {
 	}
 	return order.Result{
 		Ref:         step.Ref,
+		Kind:        step.Kind,
 		Attempt:     step.Attempt,
 		Outcome:     outcome,
 		Sent:        true,
@@ -79,8 +89,23 @@ func (e *Executor) sweepReservations(ctx context.Context) error {
 	defer cancel()
 	moved, err := e.Steps.ExpireReservations(ctx, e.Name, e.Versions, maxSwept)
 	if moved > 0 {
+		e.Observer.ReservationsExpired(moved)
 		e.Log.Info("reservations expired", "orders", moved)
 		e.Nudge()
+	}
+	return err
+}
+
+// versionPatience is how long a due step may wait for somebody who knows its process version.
+const versionPatience = time.Minute
+
+// sweepVersions flags steps that nobody takes because nobody knows their process version (ORD-2).
+func (e *Executor) sweepVersions(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, order.CallTimeout)
+	defer cancel()
+	flagged, err := e.Steps.FlagUnknownVersions(ctx, e.Versions, versionPatience, maxSwept)
+	if flagged > 0 {
+		e.Log.Warn("unknown process version", "steps", flagged)
 	}
 	return err
 }

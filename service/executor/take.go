@@ -23,7 +23,8 @@ func (e *Executor) take(stop, ctx context.Context) {
 	if room <= 0 {
 		return
 	}
-	until := e.Clock.Now().Add(e.Lease)
+	began := e.Clock.Now()
+	until := began.Add(e.Lease)
 	statement, cancel := context.WithTimeout(ctx, order.CallTimeout)
 	defer cancel()
 	taken, err := e.Steps.TakeSteps(statement, order.TakeRequest{
@@ -34,8 +35,10 @@ func (e *Executor) take(stop, ctx context.Context) {
 	})
 	if err != nil {
 		e.Log.Warn("no steps taken", "executor", e.Name, "error", err)
+		e.Observer.Failed("take")
 		return
 	}
+	e.Observer.Took(began, taken)
 	for _, step := range taken {
 		e.leases.hold(step.Ref, until)
 		e.workers.Add(1)

@@ -12,48 +12,38 @@ type Consequence struct {
 	Cancelling Event
 	// CancellingUnsent is the same where no attempt of the step was ever sent.
 	CancellingUnsent Event
+	// Refund moves the refund that the step is about; empty for steps that are about none, or
+	// leaves it.
+	Refund RefundEvent
 	// Status is the step's status from now on; StepDue means that it is repeated.
 	Status StepStatus
-	// Attention is raised, if not empty.
-	Attention Attention
+	// Attention is raised, if not empty, and so is Also: exhaustion adds its own to that of the
+	// last outcome.
+	Attention, Also Attention
 	// NewSeries starts a new reconciliation series: a new step with the same key and body.
 	NewSeries bool
 }
 
 // Follow returns the consequence of an outcome. Last says that the attempt was the last one that
-// the step is allowed.
+// the step is allowed: an outcome that would be repeated is then exhaustion.
 func Follow(kind StepKind, outcome Outcome, last bool) (Consequence, error) {
 	row, ok := consequences[kind]
 	if !ok {
 		return Consequence{}, fmt.Errorf("no consequences known for step kind %q", kind)
 	}
-	key := outcome
 	if outcome == OutcomeNotSent {
 		return handedBack(kind), nil
 	}
-	if last && repeatable(kind, outcome) {
-		key = exhausted
-	}
-	c, ok := row[key]
+	c, ok := row[outcome]
 	if !ok {
 		return Consequence{}, fmt.Errorf("outcome %q cannot arise for step kind %q", outcome, kind)
 	}
-	return c, nil
-}
-
-// exhausted stands for a repeatable outcome of the last attempt.
-const exhausted Outcome = "exhausted"
-
-// repeatable tells which outcomes are repeated while attempts are left.
-func repeatable(kind StepKind, o Outcome) bool {
-	switch o {
-	case OutcomeTransient, OutcomeUnresolved, OutcomeMismatch:
-		return true
-	case OutcomeUnknown:
-		return kind == StepVoid
-	default:
-		return false
+	if last && c.Status == StepDue {
+		also := c.Attention
+		c = exhaustions[kind]
+		c.Also = also
 	}
+	return c, nil
 }
 
 // handedBack is the consequence of an attempt that was not sent: the step is due again, unless a
@@ -70,6 +60,11 @@ func handedBack(kind StepKind) Consequence {
 // moves is a consequence that moves the order the same way whether a cancellation waits or not.
 func moves(e Event, s StepStatus) Consequence {
 	return Consequence{Event: e, Cancelling: e, CancellingUnsent: e, Status: s}
+}
+
+// refunds is a consequence that moves a refund.
+func refunds(e RefundEvent, s StepStatus) Consequence {
+	return Consequence{Refund: e, Status: s}
 }
 
 // stays is a consequence that moves the order only if a cancellation waits.
@@ -90,16 +85,12 @@ var consequences = map[StepKind]map[Outcome]Consequence{
 		OutcomeTransient: stays(CancelledEvent, CancelledEvent, StepDue, ""),
 		OutcomePermanent: stays(CancelledEvent, CancelledEvent, StepPermanent,
 			AttentionPermanentError),
-		exhausted: stays(CancelledEvent, CancelledEvent, StepExhausted,
-			AttentionRetryExhausted),
 	},
 	StepPay: {
 		OutcomeSucceeded: moves(PaySucceeded, StepSucceeded),
 		OutcomeRefused:   moves(PayRefused, StepRefused),
 		OutcomeUnknown:   moves(PayOutcomeUnknown, StepUnknown),
 		OutcomeTransient: stays(CancelVoiding, CancelledEvent, StepDue, ""),
-		exhausted: stays(CancelVoiding, CancelledEvent, StepExhausted,
-			AttentionRetryExhausted),
 	},
 	StepReconcile: {
 		OutcomeSucceeded:  moves(ReconciledPaid, StepSucceeded),
@@ -108,15 +99,14 @@ var consequences = map[StepKind]map[Outcome]Consequence{
 		OutcomeUnresolved: {Status: StepDue},
 		OutcomeTransient:  {Status: StepDue},
 		OutcomeMismatch:   {Status: StepDue, Attention: AttentionMismatch},
-		exhausted: {Status: StepExhausted, Attention: AttentionUnresolved,
-			NewSeries: true},
+		OutcomePermanent:  {Status: StepPermanent, Attention: AttentionPermanentError},
 	},
 	StepVoid: {
 		OutcomeSucceeded: moves(Voided, StepSucceeded),
 		OutcomeRefused:   {Status: StepRefused, NewSeries: true},
 		OutcomeTransient: {Status: StepDue},
 		OutcomeUnknown:   {Status: StepDue},
-		exhausted:        {Status: StepExhausted, Attention: AttentionUnresolved},
+		OutcomePermanent: {Status: StepPermanent, Attention: AttentionPermanentError},
 	},
 	StepShip: {
 		OutcomeSucceeded: moves(ShipSucceeded, StepSucceeded),
@@ -125,8 +115,6 @@ var consequences = map[StepKind]map[Outcome]Consequence{
 		OutcomePermanent: withAttention(moves(ShipPermanent, StepPermanent),
 			AttentionShippingFailed),
 		OutcomeTransient: {Status: StepDue},
-		exhausted: withAttention(moves(ShipExhausted, StepExhausted),
-			AttentionShippingFailed),
 	},
 	StepRelease: {
 		OutcomeSucceeded: moves(ReleaseSucceeded, StepSucceeded),
@@ -135,16 +123,54 @@ var consequences = map[StepKind]map[Outcome]Consequence{
 		OutcomePermanent: withAttention(moves(ReleasePermanent, StepPermanent),
 			AttentionReleaseFailed),
 		OutcomeTransient: {Status: StepDue},
-		exhausted: withAttention(moves(ReleaseExhausted, StepExhausted),
-			AttentionReleaseFailed),
+	},
+	// A confirmed cancel of the shipment closes the order; the refusal says that it was shipped.
+	StepCancelShip: {
+		OutcomeSucceeded: {Status: StepSucceeded},
+		OutcomeRefused:   moves(ShipFound, StepRefused),
+		OutcomePermanent: {Status: StepPermanent, Attention: AttentionPermanentError},
+		OutcomeTransient: {Status: StepDue},
+	},
+	StepRefund: {
+		OutcomeSucceeded: refunds(RefundSucceeded, StepSucceeded),
+		OutcomeRefused:   refunds(RefundRefused, StepRefused),
+		OutcomeUnknown:   refunds(RefundOutcomeUnknown, StepUnknown),
+		OutcomeTransient: {Status: StepDue},
+	},
+	StepReconcileRefund: {
+		OutcomeSucceeded:  refunds(RefundReconciledDone, StepSucceeded),
+		OutcomeRefused:    refunds(RefundReconciledRefused, StepSucceeded),
+		OutcomeNotFound:   refunds(RefundResent, StepSucceeded),
+		OutcomeUnresolved: {Status: StepDue},
+		OutcomeTransient:  {Status: StepDue},
+		OutcomeVoided:     {Status: StepDue},
+		OutcomeMismatch:   {Status: StepDue, Attention: AttentionMismatch},
 	},
 	StepCommit: {
 		OutcomeSucceeded: {Status: StepSucceeded},
 		OutcomeRefused:   {Status: StepRefused, Attention: AttentionCommitFailed},
 		OutcomePermanent: {Status: StepPermanent, Attention: AttentionCommitFailed},
 		OutcomeTransient: {Status: StepDue},
-		exhausted:        {Status: StepExhausted, Attention: AttentionCommitFailed},
 	},
+}
+
+// exhaustions is what follows when the last attempt of a step ended like one to be repeated.
+var exhaustions = map[StepKind]Consequence{
+	StepReserve: stays(CancelledEvent, CancelledEvent, StepExhausted,
+		AttentionRetryExhausted),
+	StepPay: stays(CancelVoiding, CancelledEvent, StepExhausted,
+		AttentionRetryExhausted),
+	StepReconcile: {Status: StepExhausted, Attention: AttentionUnresolved,
+		NewSeries: true},
+	StepVoid: {Status: StepExhausted, Attention: AttentionUnresolved},
+	StepShip: withAttention(moves(ShipExhausted, StepExhausted),
+		AttentionShippingFailed),
+	StepRelease: withAttention(moves(ReleaseExhausted, StepExhausted),
+		AttentionReleaseFailed),
+	StepCancelShip:      {Status: StepExhausted, Attention: AttentionRetryExhausted},
+	StepRefund:          {Status: StepExhausted, Attention: AttentionRetryExhausted},
+	StepReconcileRefund: {Status: StepExhausted, Attention: AttentionRefundUnresolved},
+	StepCommit:          {Status: StepExhausted, Attention: AttentionCommitFailed},
 }
 
 func withAttention(c Consequence, a Attention) Consequence {

@@ -66,19 +66,23 @@ func cases(expected []string) string {
 	}
 	_, series := a["new_series"]
 	return caseText(expected[0], event("event"), event("sent", "waits", "event"),
-		event("unsent", "waits", "event"), a["attention"], series)
+		event("unsent", "waits", "event"), a["refund"], a["attention"], series)
 }
 
 func consequenceText(c order.Consequence) string {
+	attention := string(c.Attention)
+	if c.Also != "" {
+		attention = string(c.Also) + "," + attention
+	}
 	return caseText(string(c.Status), string(c.Event), string(c.Cancelling),
-		string(c.CancellingUnsent), string(c.Attention), c.NewSeries)
+		string(c.CancellingUnsent), string(c.Refund), attention, c.NewSeries)
 }
 
-func caseText(status, event, sent, unsent, attention string, series bool) string {
+func caseText(status, event, sent, unsent, refund, attention string, series bool) string {
 	text := status
 	for _, f := range [][2]string{
 		{"event", event}, {"waiting+sent", sent}, {"waiting+unsent", unsent},
-		{"attention", attention},
+		{"refund", refund}, {"attention", attention},
 	} {
 		if f[1] == "" {
 			f[1] = "-"
@@ -130,6 +134,9 @@ func TestConsequencesFitTheTable(t *testing.T) {
 		}
 		for _, event := range []order.Event{c.Event, c.Cancelling, c.CancellingUnsent} {
 			for _, state := range runsIn(kind) {
+				if kind == order.StepRelease && state == order.ShippingFailed {
+					continue // after a close: the store lets it move nothing
+				}
 				if event != "" && !slices.ContainsFunc(order.Transitions,
 					func(t order.Transition) bool { return t.From == state && t.Event == event }) {
 					t.Errorf("%s: %s is not allowed in %s", name, event, state)
@@ -144,7 +151,7 @@ func TestConsequencesFitTheTable(t *testing.T) {
 func TestWhatStopsIsSeen(t *testing.T) {
 	everyConsequence(t, func(kind order.StepKind, name string, c order.Consequence) {
 		ended := c.Status != order.StepDue && c.Status != order.StepSucceeded
-		if ended && c.Event == "" && c.Attention == "" && !c.NewSeries {
+		if ended && c.Event == "" && c.Refund == "" && c.Attention == "" && !c.NewSeries {
 			t.Errorf("%s: the step is %s and nobody knows", name, c.Status)
 		}
 		for _, row := range order.Transitions {

@@ -21,6 +21,8 @@ const (
 	OutcomeVoided Outcome = "voided"
 	// OutcomeMismatch: a status query found another charge than ours (amount, currency, order).
 	OutcomeMismatch Outcome = "mismatch"
+	// OutcomeNotFound: a status query found that the key of a refund was never seen.
+	OutcomeNotFound Outcome = "not_found"
 	// OutcomeUnresolved: a status query did not tell.
 	OutcomeUnresolved Outcome = "unresolved"
 )
@@ -28,7 +30,7 @@ const (
 // Outcomes lists every outcome.
 var Outcomes = []Outcome{
 	OutcomeSucceeded, OutcomeRefused, OutcomeTransient, OutcomePermanent, OutcomeUnknown,
-	OutcomeNotSent, OutcomeVoided, OutcomeMismatch, OutcomeUnresolved,
+	OutcomeNotSent, OutcomeVoided, OutcomeMismatch, OutcomeNotFound, OutcomeUnresolved,
 }
 
 // Answer is what was seen of a provider's answer, before it is judged.
@@ -106,7 +108,14 @@ func Classify(kind StepKind, a Answer) Outcome {
 	switch kind {
 	case StepPay, StepRefund, StepVoid:
 		return row.money
-	case StepReconcile, StepReconcileRefund:
+	case StepReconcile:
+		return row.query
+	case StepReconcileRefund:
+		// Unlike a charge, a refund may be sent again after the provider has not seen it: a late
+		// arrival of the first request then meets its own key (REF-3).
+		if a == AnswerNotFound {
+			return OutcomeNotFound
+		}
 		return row.query
 	default:
 		return row.goods

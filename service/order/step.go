@@ -72,8 +72,15 @@ var Takes = []Take{
 	{StepVoid, PaymentUnknown, ""},
 	{StepShip, Paid, ShipStarted},
 	{StepShip, Shipping, ""},
+	{StepCancelShip, ShippingFailed, ""},
 	{StepRelease, Releasing, ""},
+	// After a confirmed close that releases the stock; it changes no state.
+	{StepRelease, ShippingFailed, ""},
 	{StepCommit, Shipped, ""},
+	{StepRefund, Shipped, ""},
+	{StepRefund, ShippingFailed, ""},
+	{StepReconcileRefund, Shipped, ""},
+	{StepReconcileRefund, ShippingFailed, ""},
 }
 
 // Limits of the process (STEP-4, STEP-5, STEP-7, section 1.1).

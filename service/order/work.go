@@ -53,6 +53,10 @@ type TakenStep struct {
 type Result struct {
 	// Ref is the take that produced it.
 	Ref StepRef
+	// Kind is the kind of the step, and TraceID the trace of its order, where it is known; both
+	// are for whoever watches.
+	Kind    StepKind
+	TraceID string
 	// Attempt is the number of the attempt.
 	Attempt int
 	// Outcome is the outcome; a Lost attempt keeps none.

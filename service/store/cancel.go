@@ -75,7 +75,8 @@ chosen as (
         null::text as reservation_ref,
         null::text as payment_ref,
         null::text as shipment_ref,
-        null::timestamptz as deadline
+        null::timestamptz as deadline,
+        null::smallint as sequence
     from verdict
     where verdict = 'move'
 ),` + moveOrders + `,

@@ -94,9 +94,9 @@ claimed as (
 moved as (
     insert into orders as o (
         order_id, customer, process_version, state, version, currency, total, items, trace_id,
-        steps, created_at, updated_at
+        steps, events, created_at, updated_at
     )
-    select $1, $2, $7, 'created', 1, 'RUB', $6, $8, $9, 1, now(), now()
+    select $1, $2, $7, 'created', 1, 'RUB', $6, $8, $9, 1, 1, now(), now()
     from claimed
     returning
         o.order_id,
@@ -112,7 +112,9 @@ moved as (
         null::text as audit,
         'reserve' as step,
         null::text as second_step,
+        1 as sequence,
         o.steps,
+        o.events,
         o.process_version,
         o.total,
         o.currency,

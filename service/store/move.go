@@ -4,7 +4,8 @@ package store
 //
 // chosen has a row per order to move (a null event moves nothing), read under the order's lock:
 // order_id, state, cancel_status, release_end, event, reason, step_no, attempt_no, actor_type,
-// actor_id, cancel_request, reservation_ref, payment_ref, shipment_ref, deadline.
+// actor_id, cancel_request, reservation_ref, payment_ref, shipment_ref, deadline, sequence (of the
+// operation of the next step; null is the first).
 //
 // own has the (order_id, step_no) that the statement updates itself, so that the block does not:
 // two updates of one row in one statement would apply only the first.
@@ -26,6 +27,7 @@ allowed as (
         c.payment_ref,
         c.shipment_ref,
         c.deadline,
+        c.sequence,
         c.cancel_request or coalesce(c.cancel_status, '') = 'waiting' as cancelling,
         t.to_state,
         t.release_end,
@@ -72,6 +74,8 @@ moved as (
         steps = o.steps
             + (a.step is not null)::int
             + (a.cancelling and a.step_if_cancelling is not null)::int,
+        events = o.events + 1,
+        closing = false,
         updated_at = now(),
         closed_at = case when a.final then now() end
     from allowed a
@@ -91,7 +95,9 @@ moved as (
         a.audit,
         a.step,
         case when a.cancelling then a.step_if_cancelling end as second_step,
+        coalesce(a.sequence, 1) as sequence,
         o.steps,
+        o.events,
         o.process_version,
         o.total,
         o.currency,
@@ -129,7 +135,7 @@ emitted as (
     insert into outbox (order_id, sequence, event_id, type, payload, trace_id, created_at)
     select
         order_id,
-        version,
+        events,
         order_event_id(order_id, version),
         'order.' || to_state,
         jsonb_build_object(
@@ -152,10 +158,10 @@ next_steps as (
         n.kind,
         'due',
         m.process_version,
-        1,
+        m.sequence,
         1,
         now(),
-        operation_key(m.order_id, n.kind, 1),
+        operation_key(m.order_id, n.kind, m.sequence),
         operation_key(m.order_id, target_operation(n.kind), 1),
         step_request(n.kind, m.order_id, m.total, m.currency, m.items),
         now()

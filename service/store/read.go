@@ -39,6 +39,21 @@ type Order struct {
 	History           []Change
 	Steps             []OpenStep
 	Attention         []Reason
+	Refunds           []Refund
+	// Closing says that a close waits for the shipper's word.
+	Closing bool
+}
+
+// Refund is a refund of an order.
+type Refund struct {
+	No        int               `json:"refund_no"`
+	State     order.RefundState `json:"state"`
+	Amount    order.Money       `json:"amount"`
+	Currency  string            `json:"currency"`
+	Reason    string            `json:"reason"`
+	Reference *string           `json:"reference"`
+	CreatedAt time.Time         `json:"created_at"`
+	UpdatedAt time.Time         `json:"updated_at"`
 }
 
 // Change is one row of an order's history.
@@ -104,7 +119,13 @@ select
         select json_agg(n order by n.since, n.reason, n.step_no)
         from order_attention n
         where n.order_id = o.order_id
-    ), '[]')
+    ), '[]'),
+    coalesce((
+        select json_agg(f order by f.refund_no)
+        from refunds f
+        where f.order_id = o.order_id
+    ), '[]'),
+    o.closing
 from orders o
 where o.order_id = $1
     and ($2 = '' or o.customer = $2)`
@@ -114,12 +135,13 @@ where o.order_id = $1
 func (s *Store) FindOrder(
 	ctx context.Context, id order.ID, customer string,
 ) (o Order, ok bool, err error) {
-	var items, history, steps, attention []byte
+	var items, history, steps, attention, refunds []byte
 	err = s.work.QueryRow(ctx, findOrder, id, customer).Scan(
 		&o.ID, &o.Customer, &o.ProcessVersion, &o.State, &o.Version, &o.Currency, &o.Total,
 		&items, &o.Reason, &o.Compensation, &o.ReservationRef, &o.PaymentRef, &o.ShipmentRef,
 		&o.ReservationDeadline, &o.CancelStatus, &o.CancelRequestedAt, &o.CreatedAt,
-		&o.UpdatedAt, &o.ClosedAt, &o.TraceID, &history, &steps, &attention)
+		&o.UpdatedAt, &o.ClosedAt, &o.TraceID, &history, &steps, &attention,
+		&refunds, &o.Closing)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Order{}, false, nil
 	}
@@ -129,7 +151,10 @@ func (s *Store) FindOrder(
 	for _, part := range []struct {
 		text []byte
 		into any
-	}{{items, &o.Items}, {history, &o.History}, {steps, &o.Steps}, {attention, &o.Attention}} {
+	}{
+		{items, &o.Items}, {history, &o.History}, {steps, &o.Steps},
+		{attention, &o.Attention}, {refunds, &o.Refunds},
+	} {
 		if err := json.Unmarshal(part.text, part.into); err != nil {
 			return Order{}, false, fmt.Errorf("decode order %s: %w", id, err)
 		}

@@ -16,11 +16,13 @@ with result as (
     from unnest(
         $1::uuid[], $2::smallint[], $3::integer[], $4::text[], $5::smallint[], $6::text[],
         $7::boolean[], $8::text[], $9::text[], $10::boolean[], $11::text[], $12::text[],
-        $13::text[], $14::text[], $15::text[], $16::boolean[], $17::interval[], $18::interval[]
+        $13::text[], $14::text[], $15::text[], $16::boolean[], $17::interval[],
+        $18::interval[], $20::text[], $21::text[]
     ) as r (
         order_id, step_no, generation, owner, attempt_no, outcome,
         sent, code, reference, lost, plain, cancelling,
-        cancelling_unsent, status, attention, new_series, retry, series_delay
+        cancelling_unsent, status, attention, new_series, retry,
+        series_delay, refund_event, also
     )
 ),
 locked as (
@@ -31,6 +33,7 @@ locked as (
         o.release_end,
         o.reservation_deadline,
         s.kind,
+        s.refund_no,
         s.series,
         s.maybe_sent or r.sent as any_sent,
         s.lease_expires_at,
@@ -59,6 +62,8 @@ decided as (
     select
         l.*,
         nullif(case
+            -- A release after a close changes no state.
+            when l.kind = 'release' and l.state <> 'releasing' then ''
             when coalesce(l.cancel_status, '') <> 'waiting' then l.plain
             when l.any_sent then l.cancelling
             else l.cancelling_unsent
@@ -86,7 +91,8 @@ chosen as (
         case when kind = 'ship' then nullif(reference, '') end as shipment_ref,
         case when kind = 'reserve' and outcome = 'succeeded' and not lost
             then taken_at + $19::interval
-        end as deadline
+        end as deadline,
+        null::smallint as sequence
     from decided
     where event is not null
 ),` + moveOrders + `,
@@ -105,6 +111,20 @@ accepted as (
     left join moved m on m.order_id = d.order_id
     where d.event is null or m.order_id is not null
 ),
+refund_chosen as (
+    select
+        order_id,
+        refund_no,
+        refund_event as event,
+        nullif(code, '') as cause,
+        nullif(reference, '') as reference,
+        step_no,
+        attempt_no,
+        'executor' as actor_type,
+        owner as actor_id
+    from accepted
+    where refund_event <> ''
+),` + moveRefunds + `,` + finishClose + `,
 stepped as (
     update workflow_steps s
     set
@@ -140,17 +160,18 @@ attempted as (
 raised as (
     insert into order_attention (order_id, reason, step_no, state, since)
     select
-        order_id,
-        attention,
-        step_no,
+        a.order_id,
+        n.reason,
+        a.step_no,
         case
-            when attention = 'stock_commit_failed' then ''
-            else coalesce(to_state, state)
+            when n.reason = 'stock_commit_failed' or a.refund_no is not null then ''
+            else coalesce(a.to_state, a.state)
         end,
         now()
-    from accepted
-    where attention <> ''
-        and (to_state is null or event = plain)
+    from accepted a
+    cross join lateral (values (a.attention), (a.also)) as n (reason)
+    where n.reason <> ''
+        and (a.to_state is null or a.event = a.plain)
     on conflict do nothing
 ),
 renumbered as (
@@ -228,6 +249,34 @@ late as (
                 and a.step_no = r.step_no
         )
     on conflict do nothing
+    returning order_id, step_no, attempt_no, result
+),
+contradicted as (
+    -- A late success that the order's state does not show needs a person.
+    insert into discrepancies (
+        order_id, key, kind, next_action, step_no, attempt_no, found_at
+    )
+    select
+        l.order_id,
+        'late.s' || l.step_no || '.a' || l.attempt_no,
+        'late_' || s.kind,
+        case s.kind when 'pay' then 'reconcile' else 'check_' || s.kind end,
+        l.step_no,
+        l.attempt_no,
+        now()
+    from late l
+    join workflow_steps s on s.order_id = l.order_id and s.step_no = l.step_no
+    join orders o on o.order_id = l.order_id
+    where l.result = 'succeeded'
+        and case s.kind
+            when 'reserve' then o.reservation_ref is null and o.state not in (
+                'created', 'reserving', 'reserved')
+            when 'pay' then o.payment_ref is null and o.state not in (
+                'paying', 'payment_unknown')
+            when 'ship' then o.shipment_ref is null and o.state <> 'shipping'
+            else false
+        end
+    on conflict do nothing
 )
 select order_id, step_no
 from accepted
@@ -277,7 +326,8 @@ func recordArgs(results []order.Result) []any {
 	sent, lost, series := make([]bool, n), make([]bool, n), make([]bool, n)
 	plain, cancelling := make([]string, n), make([]string, n)
 	unsent, statuses := make([]string, n), make([]string, n)
-	attentions := make([]string, n)
+	attentions, also := make([]string, n), make([]string, n)
+	refunds := make([]string, n)
 	retries, delays := make([]time.Duration, n), make([]time.Duration, n)
 	for i, r := range results {
 		ids[i], stepNos[i], attempts[i] = r.Ref.OrderID, int16(r.Ref.StepNo), int16(r.Attempt)
@@ -286,12 +336,13 @@ func recordArgs(results []order.Result) []any {
 		sent[i], lost[i], series[i] = r.Sent, r.Lost, r.Follow.NewSeries
 		plain[i], cancelling[i] = string(r.Follow.Event), string(r.Follow.Cancelling)
 		unsent[i], statuses[i] = string(r.Follow.CancellingUnsent), string(r.Follow.Status)
-		attentions[i] = string(r.Follow.Attention)
+		attentions[i], also[i] = string(r.Follow.Attention), string(r.Follow.Also)
+		refunds[i] = string(r.Follow.Refund)
 		retries[i], delays[i] = r.Retry, r.SeriesDelay
 	}
 	return []any{
 		ids, stepNos, generations, owners, attempts, outcomes, sent, codes, references, lost,
 		plain, cancelling, unsent, statuses, attentions, series, retries, delays,
-		order.ReservationTime,
+		order.ReservationTime, refunds, also,
 	}
 }

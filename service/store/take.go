@@ -16,15 +16,19 @@ with due as (
         o.state,
         o.cancel_status,
         o.release_end,
-        o.total,
+        coalesce(f.amount, o.total) as total,
         o.currency,
         o.trace_id,
+        s.refund_no,
+        case when s.kind = 'refund' and f.state = 'requested' then 'refund_started' end
+            as refund_event,
         s.step_no,
         s.attempts + 1 as attempt_no,
         k.event
     from workflow_steps s
     join orders o on o.order_id = s.order_id
     join workflow_takes k on k.kind = s.kind and k.state = o.state
+    left join refunds f on f.order_id = s.order_id and f.refund_no = s.refund_no
     where s.status = 'due'
         and s.due_at <= now()
         and s.process_version = any ($1)
@@ -53,10 +57,31 @@ chosen as (
         null::text as reservation_ref,
         null::text as payment_ref,
         null::text as shipment_ref,
-        null::timestamptz as deadline
+        null::timestamptz as deadline,
+        null::smallint as sequence
     from due
     where event is not null
 ),` + moveOrders + `,
+refund_chosen as (
+    select
+        order_id,
+        refund_no,
+        refund_event as event,
+        null::text as cause,
+        null::text as reference,
+        step_no,
+        attempt_no::smallint as attempt_no,
+        'executor' as actor_type,
+        $3::text as actor_id
+    from due
+    where refund_event is not null
+),` + moveRefunds + `,
+known as (
+    delete from order_attention n
+    using due d
+    where n.order_id = d.order_id
+        and n.reason = 'unknown_process_version'
+),
 taken as (
     update workflow_steps s
     set

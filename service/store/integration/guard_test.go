@@ -93,6 +93,25 @@ func TestTablesAreMirrored(t *testing.T) {
 			t.Errorf("take %+v is not mirrored", k)
 		}
 	}
+	if n := f.count(`select count(*) from refund_transitions`); n != len(order.RefundTransitions) {
+		t.Errorf("%d refund transitions in the database, %d in the domain", n,
+			len(order.RefundTransitions))
+	}
+	for _, tr := range order.RefundTransitions {
+		n := f.count(`select count(*) from refund_transitions
+			where from_state = $1 and event = $2 and to_state = $3 and coalesce(step, '') = $4`,
+			tr.From, tr.Event, tr.To, tr.Step)
+		if n != 1 {
+			t.Errorf("refund transition %+v is not mirrored", tr)
+		}
+	}
+	// The keys that SQL builds are those of the domain.
+	id := f.create("key")
+	n := f.count(`select count(*) from workflow_steps where provider_key = $1`,
+		order.ProviderKey(id, order.StepReserve, 1))
+	if n != 1 {
+		t.Error("the key of a reserve is not the domain's")
+	}
 	if n := f.count(`select count(*) from workflow_states`); n != len(order.States) {
 		t.Errorf("%d states in the database, %d in the domain", n, len(order.States))
 	}
