@@ -8,19 +8,43 @@ import (
 	"testing"
 	"time"
 
+	"ordeal/service/api"
 	"ordeal/service/order"
 	"ordeal/service/store"
 )
 
 // access is every route for every caller: the customer of the order, another customer, the
-// operator, an unknown token, none.
+// operator, an unknown token, none. An asterisk marks an answer that is audited by this package.
 const access = `
 POST  /api/v1/orders                 201  201  403  401  401
+GET   /api/v1/orders                 200  200  200  401  401
+HEAD  /api/v1/orders                 200  200  200  401  401
+GET   /api/v1/orders?customer=bob    403  403  200  401  401
 GET   /api/v1/orders/{own}           200  404  200  401  401
 HEAD  /api/v1/orders/{own}           200  404  200  401  401
 GET   /api/v1/orders/{missing}       404  404  404  401  401
+GET   /api/v1/orders/{own}/audit     403* 403* 200  401  401
+HEAD  /api/v1/orders/{own}/audit     403* 403* 200  401  401
+GET   /api/v1/orders/{missing}/audit 403* 403* 404* 401  401
 POST  /api/v1/orders/{own}/cancel    202  404  403  401  401
 POST  /api/v1/orders/{missing}/cancel 404 404  403  401  401
+POST  /api/v1/orders/{own}/retry     202  404  202  401  401
+POST  /api/v1/orders/{missing}/retry 404  404  404* 401  401
+POST  /api/v1/orders/{own}/reconcile 403* 403* 202  401  401
+POST  /api/v1/orders/{missing}/reconcile 403* 403* 404* 401 401
+POST  /api/v1/orders/{own}/void      403* 403* 202  401  401
+POST  /api/v1/orders/{missing}/void  403* 403* 404* 401  401
+POST  /api/v1/orders/{own}/ship      403* 403* 202  401  401
+POST  /api/v1/orders/{missing}/ship  403* 403* 404* 401  401
+POST  /api/v1/orders/{own}/close     403* 403* 202  401  401
+POST  /api/v1/orders/{missing}/close 403* 403* 404* 401  401
+POST  /api/v1/orders/{own}/refunds   403* 403* 202  401  401
+POST  /api/v1/orders/{missing}/refunds 403* 403* 404* 401 401
+GET   /openapi.yaml                  200  200  200  200  200
+HEAD  /openapi.yaml                  200  200  200  200  200
+GET   /problems/not_found            200  200  200  200  200
+GET   /problems/none                 404  404  404  404  404
+GET   /problems                      404  404  404  404  404
 GET   /livez                         200  200  200  200  200
 HEAD  /livez                         200  200  200  200  200
 GET   /readyz                        200  200  200  200  200
@@ -30,7 +54,10 @@ GET   /api/v1                        404  404  404  404  404
 GET   //api/v1/orders                404  404  404  404  404
 GET   /API/v1/orders                 404  404  404  404  404
 BREW  /nowhere                       404  404  404  404  404
-GET   /api/v1/orders                 405  405  405  405  405
+PUT   /api/v1/orders                 405  405  405  405  405
+GET   /api/v1/orders/{own}/ship      405  405  405  405  405
+POST  /api/v1/orders/{own}/audit     405  405  405  405  405
+GET   /api/v1/orders/{own}/refunds   405  405  405  405  405
 DELETE /api/v1/orders/{own}          405  405  405  405  405
 BREW  /api/v1/orders/{own}           405  405  405  405  405
 OPTIONS /api/v1/orders/{own}/cancel  405  405  405  405  405
@@ -45,12 +72,10 @@ func TestAccess(t *testing.T) {
 			Replace(f[1])
 		for n, token := range tokens {
 			b := newBench(t)
-			c := call{method: f[0], path: path, token: token, key: "k"}
-			if f[1] == "/api/v1/orders" {
-				c.body = body
-			}
+			c := call{method: f[0], path: path, token: token, key: "k", body: bodyFor(f[1], token)}
 			w := b.do(c)
-			if got := fmt.Sprint(w.Code); got != f[2+n] {
+			got := fmt.Sprint(w.Code) + strings.Repeat("*", len(b.fake.refusals))
+			if got != f[2+n] {
 				t.Errorf("%s %s by %q: %s, want %s", f[0], f[1], token, got, f[2+n])
 			}
 			if f[0] == "HEAD" && w.Body.Len() > 0 {
@@ -60,9 +85,23 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// bodyFor is a body that a route takes from the owner of a token.
+func bodyFor(path, token string) string {
+	switch last := path[strings.LastIndex(path, "/")+1:]; {
+	case last == "orders":
+		return body
+	case last == "refunds":
+		return refundBody
+	case last == "retry" && token != operator, last == "cancel":
+		return ""
+	default:
+		return decisionBody
+	}
+}
+
 func TestAllow(t *testing.T) {
 	for path, want := range map[string]string{
-		"/api/v1/orders":                                   "POST",
+		"/api/v1/orders":                                   "GET, HEAD, POST",
 		"/api/v1/orders/" + annsOrder.String():             "GET, HEAD",
 		"/api/v1/orders/" + annsOrder.String() + "/cancel": "POST",
 		"/readyz": "GET, HEAD",
@@ -228,24 +267,37 @@ func TestRememberedPrincipalsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRoleComesFirst: an operator who may not create learns that before anything of the request
-// is judged, and nobody without a token learns more than that.
-func TestRoleComesFirst(t *testing.T) {
-	b := newBench(t)
-	bad := call{method: "POST", path: "/api/v1/orders", token: operator, body: "{"}
-	if w := b.do(bad); problemOf(t, w).Code != "forbidden" {
-		t.Errorf("%d", w.Code)
+// TestOrderOfChecks: token, rate, syntax, role, values, order; the first that fails answers.
+func TestOrderOfChecks(t *testing.T) {
+	b := limited(t, api.Rate{PerSecond: 1, Burst: 1}, api.Rate{})
+	c := call{method: "POST", path: "/api/v1/orders/" + missing.String() + "/close",
+		token: "unknown", key: "k", body: `{"reason_code":"because","expected_version":1`}
+	expect := func(code string) {
+		t.Helper()
+		if p := problemOf(t, b.do(c)); p.Code != code {
+			t.Errorf("%s, want %s", p.Code, code)
+		}
+		b.clock.Advance(time.Second)
 	}
-	bad.token = ""
-	if w := b.do(bad); problemOf(t, w).Code != "unauthenticated" {
-		t.Errorf("%d", w.Code)
-	}
+	expect("unauthenticated")
+	c.token = ann
+	b.do(c)
+	expect("rate_limited")
+	expect("invalid_json")
+	c.body += "}"
+	expect("forbidden")
+	c.token = operator
+	expect("invalid_command")
+	c.body = strings.Replace(c.body, "because", "other", 1)
+	expect("not_found")
+	c.path = strings.Replace(c.path, missing.String(), annsOrder.String(), 1)
+	expect("stale_version")
 }
 
 // TestOperatorSeesNoCustomerActions: what the operator may do is not what the customer may.
 func TestOperatorSeesNoCustomerActions(t *testing.T) {
 	b := newBench(t)
-	b.fake.orders[annsOrder] = store.Order{ID: annsOrder, Customer: "ann", State: order.Created}
+	b.fake.orders[annsOrder] = orderOf("ann", annsOrder, order.Created)
 	c := findCall(annsOrder)
 	if w := b.do(c); !strings.Contains(w.Body.String(), `"next_actions":["cancel"]`) {
 		t.Errorf("customer: %s", w.Body)

@@ -31,6 +31,21 @@ type Orders interface {
 	) (answer store.Answer, ok bool, err error)
 	// FindOrder returns an order of a customer, or of anybody where customer is empty.
 	FindOrder(ctx context.Context, id order.ID, customer string) (o store.Order, ok bool, err error)
+	// ListOrders returns the orders that a filter lets through, the newest first.
+	ListOrders(ctx context.Context, f store.OrderFilter) ([]store.OrderRow, error)
+	// RunCommand decides a command, or finds the answer stored under its key; found is false
+	// when there is no such order for its customer. It audits what it decides.
+	RunCommand(
+		ctx context.Context, c store.Command,
+	) (answer store.Answer, found bool, err error)
+	// AuditRefusal audits a request that RunCommand did not see or found nothing for. Result is
+	// the status of the response, and the last argument tells one such row from another.
+	AuditRefusal(
+		ctx context.Context, id order.ID, actorType, actorID, action, result, unique string,
+	) error
+	// ListAudit returns the audit trail of an order, the oldest row first; found is false when
+	// there is no such order.
+	ListAudit(ctx context.Context, id order.ID) (rows []store.AuditRow, found bool, err error)
 }
 
 // Principals is what the API asks about the owners of tokens.
@@ -39,7 +54,7 @@ type Principals interface {
 	FindPrincipal(ctx context.Context, tokenHash []byte) (p store.Principal, ok bool, err error)
 }
 
-// Config holds what the API depends on. Every field is required.
+// Config holds what the API depends on. Every field without a default is required.
 type Config struct {
 	// Orders reads and changes orders.
 	Orders Orders
@@ -56,6 +71,15 @@ type Config struct {
 	NewRequestID func() string
 	// ProcessVersion is the version of the process that new orders follow (ORD-2).
 	ProcessVersion int16
+	// CursorKey is the secret that cursors of lists are signed with (HMAC-SHA-256). Processes
+	// that answer for each other share it; another key makes the cursors handed out invalid.
+	CursorKey []byte
+	// TokenRate bounds the requests of one token, FailureRate the failed authentications from
+	// one network, each by this process alone. The default is no bound.
+	TokenRate, FailureRate Rate
+	// Created, if not nil, is called after an order was created or a command accepted: there
+	// may be a step to do. It must not block.
+	Created func()
 }
 
 // api is the state behind the handler.
@@ -63,28 +87,67 @@ type api struct {
 	Config
 	router *chi.Mux
 	known  *principals
+	// tokens and failures bound what a token, and what a network without one, may ask for.
+	tokens   *buckets[tokenHash]
+	failures *buckets[string]
 }
 
 // New returns the handler of the API. It starts no goroutines and may serve any number of
 // requests at once.
 func New(c Config) http.Handler {
-	a := &api{Config: c, router: chi.NewRouter(), known: remember(c.Principals, c.Clock)}
+	a := newAPI(c)
+	return a.front(a.router)
+}
+
+// newAPI returns the state of a handler with all its routes.
+func newAPI(c Config) *api {
+	if c.Created == nil {
+		c.Created = func() {}
+	}
+	a := &api{
+		Config:   c,
+		router:   chi.NewRouter(),
+		known:    remember(c.Principals, c.Clock),
+		tokens:   newBuckets[tokenHash](c.TokenRate, c.Clock),
+		failures: newBuckets[string](c.FailureRate, c.Clock),
+	}
 	a.router.NotFound(a.open(a.noRoute))
 	a.router.MethodNotAllowed(a.open(a.noMethod))
 	a.get("/livez", a.open(a.live))
 	a.get("/readyz", a.open(a.ready))
+	a.get("/openapi.yaml", a.open(document))
+	a.get("/problems/{code}", a.open(explain))
+	a.get(ordersRoute, a.guarded(a.list, roleCustomer, roleOperator))
 	a.get(orderRoute, a.guarded(a.find, roleCustomer, roleOperator))
+	a.get(auditRoute, a.guarded(a.trail, roleOperator))
 	a.router.Post(ordersRoute, a.guarded(a.create, roleCustomer))
 	a.router.Post(cancelRoute, a.guarded(a.cancel, roleCustomer))
-	return a.front(a.router)
+	a.router.Post(retryRoute, a.guarded(a.retry, roleCustomer, roleOperator))
+	for _, name := range []store.CommandName{store.CommandReconcile, store.CommandVoid,
+		store.CommandShip, store.CommandClose, store.CommandRefund} {
+		a.router.Post(commandRoutes[name], a.guarded(a.operate(name), roleOperator))
+	}
+	return a
 }
 
 // The routes under the version of the API.
 const (
 	ordersRoute = "/api/v1/orders"
-	orderRoute  = "/api/v1/orders/{id}"
-	cancelRoute = "/api/v1/orders/{id}/cancel"
+	orderRoute  = ordersRoute + "/{id}"
+	auditRoute  = orderRoute + "/audit"
+	cancelRoute = orderRoute + "/cancel"
+	retryRoute  = orderRoute + "/retry"
 )
+
+// commandRoutes are the routes of the commands.
+var commandRoutes = map[store.CommandName]string{
+	store.CommandRetry:     retryRoute,
+	store.CommandReconcile: orderRoute + "/reconcile",
+	store.CommandVoid:      orderRoute + "/void",
+	store.CommandShip:      orderRoute + "/ship",
+	store.CommandClose:     orderRoute + "/close",
+	store.CommandRefund:    orderRoute + "/refunds",
+}
 
 // get routes GET and HEAD.
 func (a *api) get(pattern string, h http.HandlerFunc) {

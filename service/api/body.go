@@ -106,6 +106,13 @@ func integerInto(target *int64) func(*decoder) error {
 	}
 }
 
+func booleanInto(target *bool) func(*decoder) error {
+	return func(d *decoder) (err error) {
+		*target, err = d.boolean()
+		return err
+	}
+}
+
 // readNothing reads the body of a command without parameters: nothing, or an empty object.
 func readNothing(r *http.Request) error {
 	body, err := readBody(r)

@@ -20,29 +20,38 @@ const (
 )
 
 // create creates an order: 201 with its Location, now and whenever the request is repeated.
-func (a *api) create(r *http.Request, who store.Principal) (reply, error) {
+func (a *api) create(r *http.Request, who store.Principal) (task, error) {
 	key, err := requiredKey(r.Header)
 	if err != nil {
-		return reply{}, err
+		return task{}, err
 	}
 	body, err := readCreation(r)
 	if err != nil {
-		return reply{}, err
+		return task{}, err
 	}
-	c, err := a.creation(body, who.Name, key, r.Header)
-	if err != nil {
-		return reply{}, err
-	}
+	return task{run: func(ctx context.Context) (reply, error) {
+		c, err := a.creation(body, who.Name, key, r.Header)
+		if err != nil {
+			return reply{}, err
+		}
+		return a.created(ctx, c, body, key)
+	}}, nil
+}
+
+// created answers for an order that is created, or was by the same request.
+func (a *api) created(
+	ctx context.Context, c store.Creation, body createRequest, key string,
+) (reply, error) {
 	sum, err := fingerprint(createScope, "", body)
 	if err != nil {
 		return reply{}, err
 	}
-	request := store.Request{Caller: who.Name, Route: createScope, Key: key, Fingerprint: sum}
-	answer, err := a.createOnce(r.Context(), request, c)
+	request := store.Request{Caller: c.Customer, Route: createScope, Key: key, Fingerprint: sum}
+	answer, err := a.createOnce(ctx, request, c)
 	if err != nil {
 		return reply{}, err
 	}
-	settled, err := settle(answer, request)
+	settled, err := a.settle(answer, request)
 	if err != nil {
 		return reply{}, err
 	}
@@ -95,39 +104,57 @@ func (a *api) createOnce(
 }
 
 // cancel asks for an order to be cancelled (ORD-5).
-func (a *api) cancel(r *http.Request, who store.Principal) (reply, error) {
-	id, err := orderID(r)
+func (a *api) cancel(r *http.Request, who store.Principal) (task, error) {
+	id, key, err := readBare(r)
 	if err != nil {
-		return reply{}, err
-	}
-	key, _, err := idempotencyKey(r.Header)
-	if err != nil {
-		return reply{}, err
-	}
-	if err := readNothing(r); err != nil {
-		return reply{}, err
+		return task{}, err
 	}
 	sum, err := fingerprint(cancelScope, id.String(), nil)
 	if err != nil {
-		return reply{}, err
+		return task{}, err
 	}
 	request := store.Request{Caller: who.Name, Route: cancelScope, Key: key, Fingerprint: sum}
 	_, forbidden := refuse(codeInvalidTransition, "The order can no longer be cancelled.").
 		render(idOf(r))
-	answer, err := a.cancelOnce(r.Context(), id, request, string(forbidden))
+	return task{run: func(ctx context.Context) (reply, error) {
+		return a.decided(ctx, id, request,
+			func(ctx context.Context) (store.Answer, bool, error) {
+				return a.Orders.CancelOrder(ctx, id, request, string(forbidden))
+			})
+	}}, nil
+}
+
+// readBare reads a command without parameters: its order, and its key if it has one.
+func readBare(r *http.Request) (id order.ID, key string, err error) {
+	if id, err = orderID(r); err != nil {
+		return id, "", err
+	}
+	if key, _, err = idempotencyKey(r.Header); err != nil {
+		return id, "", err
+	}
+	return id, key, readNothing(r)
+}
+
+// decided answers a request about an order by what the store decides or finds.
+func (a *api) decided(
+	client context.Context, id order.ID, request store.Request,
+	decide func(context.Context) (store.Answer, bool, error),
+) (reply, error) {
+	answer, err := a.decideOnce(client, id, request, decide)
 	if err != nil {
 		return reply{}, err
 	}
-	return settle(answer, request)
+	return a.settle(answer, request)
 }
 
-// cancelOnce decides a cancellation or finds the answer that its key has already.
-func (a *api) cancelOnce(
-	client context.Context, id order.ID, request store.Request, forbidden string,
+// decideOnce lets the store decide, or finds the answer that the request's key has already.
+func (a *api) decideOnce(
+	client context.Context, id order.ID, request store.Request,
+	decide func(context.Context) (store.Answer, bool, error),
 ) (store.Answer, error) {
 	ctx, cancel := context.WithTimeout(client, order.CallTimeout)
 	defer cancel()
-	answer, found, err := a.Orders.CancelOrder(ctx, id, request, forbidden)
+	answer, found, err := decide(ctx)
 	switch {
 	case err != nil && request.Key != "":
 		return a.lookAgain(client, id, request, err)
@@ -167,8 +194,9 @@ func (a *api) found(
 	return answer, err
 }
 
-// settle turns an answer into a reply. One that was stored for another request is none for this.
-func settle(answer store.Answer, request store.Request) (reply, error) {
+// settle turns an answer into a reply, and tells whoever waits for work when it is news. One that
+// was stored for another request is none for this.
+func (a *api) settle(answer store.Answer, request store.Request) (reply, error) {
 	if answer.Replayed && subtle.ConstantTimeCompare(answer.Fingerprint, request.Fingerprint) != 1 {
 		return reply{}, refuse(codeKeyReused, "Use a new key for a new request.")
 	}
@@ -178,8 +206,11 @@ func settle(answer store.Answer, request store.Request) (reply, error) {
 		replayed:    answer.Replayed,
 		body:        []byte(answer.Body),
 	}
-	if answer.Status >= http.StatusBadRequest {
+	switch {
+	case answer.Status >= http.StatusBadRequest:
 		settled.contentType = typeProblem
+	case !answer.Replayed:
+		a.Created()
 	}
 	return settled, nil
 }

@@ -154,6 +154,21 @@ func (d *decoder) integer() (int64, error) {
 	return n, nil
 }
 
+// boolean reads true or false.
+func (d *decoder) boolean() (bool, error) {
+	const problem = "must be true or false"
+	if c := d.peek(); c != 't' && c != 'f' {
+		return false, d.unexpected(c, problem)
+	}
+	for _, word := range []string{"true", "false"} {
+		if bytes.HasPrefix(d.text[d.at:], []byte(word)) {
+			d.at += len(word)
+			return word == "true", nil
+		}
+	}
+	return false, d.malformed()
+}
+
 // string reads a string: UTF-8 without NUL and without lone surrogates.
 func (d *decoder) string() (string, error) {
 	if err := d.begin('"', "must be a string"); err != nil {

@@ -29,12 +29,20 @@ type fake struct {
 	answers map[scope]store.Answer
 	orders  map[order.ID]store.Order
 
-	created []store.Creation
-	create  func(context.Context) (store.Answer, bool, error)
-	cancel  func(context.Context) (store.Answer, bool, error)
-	answer  func(context.Context) (store.Answer, bool, error)
-	find    func(context.Context) (store.Order, bool, error)
-	whoIs   func(context.Context) (store.Principal, bool, error)
+	created  []store.Creation
+	commands []store.Command
+	refusals []string
+	filters  []store.OrderFilter
+	rows     []store.OrderRow
+	trail    []store.AuditRow
+
+	create func(context.Context) (store.Answer, bool, error)
+	cancel func(context.Context) (store.Answer, bool, error)
+	answer func(context.Context) (store.Answer, bool, error)
+	find   func(context.Context) (store.Order, bool, error)
+	whoIs  func(context.Context) (store.Principal, bool, error)
+	run    func(context.Context) (store.Answer, bool, error)
+	refuse func(context.Context) error
 }
 
 // scope is what an answer is stored under.
@@ -52,7 +60,7 @@ func (f *fake) CreateOrder(
 		return store.Answer{}, false, nil
 	}
 	f.created = append(f.created, c)
-	a := store.Answer{Status: 201, Body: `{"id" : "` + c.ID.String() + `"}`}
+	a := store.Answer{Status: 201, Body: summary(c.ID)}
 	f.keep(r, a)
 	return a, true, nil
 }
@@ -70,12 +78,74 @@ func (f *fake) CancelOrder(
 	if a, used := f.answers[place(r)]; used {
 		return a, true, nil
 	}
-	a := store.Answer{Status: 202, Body: `{"state" : "releasing"}`}
+	a := store.Answer{Status: 202, Body: summary(id)}
 	if o.State == order.Shipped {
 		a = store.Answer{Status: 409, Body: forbidden}
 	}
 	f.keep(r, a)
 	return a, true, nil
+}
+
+// RunCommand allows every command of a moving order, and none of one that is shipped.
+func (f *fake) RunCommand(
+	ctx context.Context, c store.Command,
+) (store.Answer, bool, error) {
+	if f.run != nil {
+		return f.run(ctx)
+	}
+	f.commands = append(f.commands, c)
+	o, ok := f.orders[c.OrderID]
+	if !ok || c.Customer != "" && o.Customer != c.Customer {
+		return store.Answer{}, false, nil
+	}
+	if a, used := f.answers[place(c.Request)]; used {
+		return a, true, nil
+	}
+	a := store.Answer{Status: 202, Body: summary(c.OrderID)}
+	if c.Name == store.CommandRefund {
+		a.Body = `{"refund_no" : 1, "order_id" : "` + c.OrderID.String() + `", "amount" : 600,` +
+			` "state" : "requested", "currency" : "RUB", "created_at" : "2026-01-02T03:04:05.000000Z"}`
+	}
+	switch {
+	case c.ExpectedVersion != 0 && c.ExpectedVersion != o.Version:
+		return store.Answer{Status: 412, Body: c.Stale}, true, nil
+	case c.Amount > o.Total:
+		return store.Answer{Status: 422, Body: c.Excessive}, true, nil
+	case o.State == order.Shipped:
+		a = store.Answer{Status: 409, Body: c.Forbidden}
+	}
+	f.keep(c.Request, a)
+	return a, true, nil
+}
+
+// AuditRefusal writes a refusal down as one line.
+func (f *fake) AuditRefusal(
+	ctx context.Context, id order.ID, actorType, actorID, action, result, requestID string,
+) error {
+	if f.refuse != nil {
+		return f.refuse(ctx)
+	}
+	f.refusals = append(f.refusals,
+		strings.Join([]string{id.String(), actorType, actorID, action, result, requestID}, " "))
+	return nil
+}
+
+// ListOrders returns the first rows, whatever the filter.
+func (f *fake) ListOrders(_ context.Context, filter store.OrderFilter) ([]store.OrderRow, error) {
+	f.filters = append(f.filters, filter)
+	return f.rows[:min(filter.Limit, len(f.rows))], nil
+}
+
+func (f *fake) ListAudit(_ context.Context, id order.ID) ([]store.AuditRow, bool, error) {
+	_, ok := f.orders[id]
+	return f.trail, ok, nil
+}
+
+// summary is what the store answers to a command, in its own spelling of JSON.
+func summary(id order.ID) string {
+	return `{"id" : "` + id.String() + `", "state" : "releasing", "status" : "processing",` +
+		` "version" : 3, "total" : 600, "currency" : "RUB", "cancellation" : null,` +
+		` "created_at" : "2026-01-02T03:04:05.000000Z"}`
 }
 
 func (f *fake) keep(r store.Request, a store.Answer) {
@@ -137,9 +207,12 @@ type bench struct {
 	*testing.T
 	fake    *fake
 	clock   *clockwork.FakeClock
+	config  api.Config
 	handler http.Handler
 	log     strings.Builder
 	ready   error
+	// news counts the calls of Created.
+	news int
 }
 
 func newBench(t *testing.T) *bench {
@@ -148,14 +221,14 @@ func newBench(t *testing.T) *bench {
 		tokens:  map[string]store.Principal{},
 		answers: map[scope]store.Answer{},
 		orders: map[order.ID]store.Order{
-			annsOrder:    {ID: annsOrder, Customer: "ann", State: order.Reserving},
-			shippedOrder: {ID: shippedOrder, Customer: "ann", State: order.Shipped},
+			annsOrder:    orderOf("ann", annsOrder, order.Reserving),
+			shippedOrder: orderOf("ann", shippedOrder, order.Shipped),
 		},
 	}
 	b.principal(ann, "ann", "customer")
 	b.principal(bob, "bob", "customer")
 	b.principal(operator, "olga", "operator")
-	b.handler = api.New(api.Config{
+	b.config = api.Config{
 		Orders:         b.fake,
 		Principals:     b.fake,
 		Clock:          b.clock,
@@ -163,8 +236,30 @@ func newBench(t *testing.T) *bench {
 		Ready:          func(context.Context) error { return b.ready },
 		NewRequestID:   func() string { return "drawn" },
 		ProcessVersion: 1,
-	})
+		CursorKey:      []byte("key of the tests"),
+		Created:        func() { b.news++ },
+	}
+	b.handler = api.New(b.config)
 	return b
+}
+
+// limited is a bench whose API has rates.
+func limited(t *testing.T, token, failure api.Rate) *bench {
+	b := newBench(t)
+	b.config.TokenRate, b.config.FailureRate = token, failure
+	b.handler = api.New(b.config)
+	return b
+}
+
+// orderOf is an order of a customer in a state, in its second version.
+func orderOf(customer string, id order.ID, state order.State) store.Order {
+	return store.Order{
+		ID: id, Customer: customer, ProcessVersion: 1, State: state, Version: 2,
+		Currency: "RUB", Total: 600, Compensation: order.CompensationNone,
+		Items: []store.Line{{Amount: 600,
+			Item: order.Item{SKU: "a", Quantity: 2, UnitPrice: 300}}},
+		CreatedAt: at("2026-01-02T03:04:05Z"), UpdatedAt: at("2026-01-02T03:04:06Z"),
+	}
 }
 
 func (b *bench) principal(token, name, role string) {
@@ -201,6 +296,7 @@ func (b *bench) send(r *http.Request) *httptest.ResponseRecorder {
 	b.Helper()
 	w := httptest.NewRecorder()
 	b.handler.ServeHTTP(w, r)
+	agreed.check(b.T, r, w)
 	h := w.Header()
 	if h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff" ||
 		h.Get("X-Request-Id") == "" {
@@ -221,9 +317,10 @@ func (b *bench) checkProblem(w *httptest.ResponseRecorder) {
 		p.Detail == "" || p.RequestID != w.Header().Get("X-Request-Id") {
 		b.Errorf("%d %v: %+v", w.Code, w.Header(), p)
 	}
-	if (p.Status == 503 || p.Code == "idempotency_in_progress") !=
-		(w.Header().Get("Retry-After") == "1") {
-		b.Errorf("%s: Retry-After %q", p.Code, w.Header().Get("Retry-After"))
+	later := p.Status == 503 || p.Status == 429 || p.Code == "idempotency_in_progress"
+	if wait := w.Header().Get("Retry-After"); later != (wait != "") ||
+		p.Status != 429 && wait > "1" {
+		b.Errorf("%s: Retry-After %q", p.Code, wait)
 	}
 }
 
@@ -243,6 +340,22 @@ func problemOf(t *testing.T, w *httptest.ResponseRecorder) (p problem) {
 		t.Fatalf("%d: %v", w.Code, err)
 	}
 	return p
+}
+
+// decisionBody is an operator's command about an order in its second version.
+const decisionBody = `{"reason_code":"other","expected_version":2}`
+
+// refundBody is the same for a refund.
+const refundBody = `{"reason_code":"goodwill","expected_version":2,"amount":600}`
+
+// commandCall is an operator's command by the last segment of its path.
+func commandCall(id order.ID, name, key string) call {
+	c := call{method: "POST", path: "/api/v1/orders/" + id.String() + "/" + name,
+		token: operator, key: key, body: decisionBody}
+	if name == "refunds" {
+		c.body = refundBody
+	}
+	return c
 }
 
 const body = `{"items":[{"sku":"a","quantity":2,"unit_price":300}]}`

@@ -33,7 +33,7 @@ func idempotencyKey(h http.Header) (key string, given bool, err error) {
 func requiredKey(h http.Header) (string, error) {
 	key, given, err := idempotencyKey(h)
 	if err == nil && !given {
-		return "", refuse(codeKeyMissing, "Send an Idempotency-Key to create an order.")
+		return "", refuse(codeKeyMissing, "This route needs an Idempotency-Key.")
 	}
 	return key, err
 }

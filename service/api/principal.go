@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,27 +37,43 @@ const (
 	challengeBad  = `Bearer realm="ordeal", error="invalid_token"`
 )
 
-// authorise returns the principal that a request's token belongs to, if it has one of the roles.
-func (a *api) authorise(r *http.Request, roles []string) (store.Principal, error) {
+// authenticate returns the principal that a request's token belongs to, as long as neither the
+// token nor the network that it comes from has used up its rate. A network that has may still
+// use the tokens that are remembered, but makes the database look up no other.
+func (a *api) authenticate(r *http.Request) (store.Principal, error) {
+	from := network(r.RemoteAddr)
 	token, err := bearer(r.Header)
 	if err != nil {
-		return store.Principal{}, err
+		return store.Principal{}, a.failed(from, err)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), order.CallTimeout)
-	defer cancel()
 	hash := sha256.Sum256([]byte(token))
-	p, ok, err := a.known.find(ctx, hash)
-	if err != nil {
-		return store.Principal{}, err
+	p, ok := a.known.recall(hash)
+	if !ok {
+		if wait := a.failures.wait(from); wait > 0 {
+			return store.Principal{}, tooMany(wait)
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), order.CallTimeout)
+		defer cancel()
+		if p, ok, err = a.known.find(ctx, hash); err != nil {
+			return store.Principal{}, err
+		}
 	}
 	same := subtle.ConstantTimeCompare(p.TokenHash, hash[:]) == 1
 	if !ok || !same || p.Name == "" {
-		return store.Principal{}, unauthenticated(challengeBad)
+		return store.Principal{}, a.failed(from, unauthenticated(challengeBad))
 	}
-	if !slices.Contains(roles, p.Role) {
-		return store.Principal{}, refuse(codeForbidden, "Another role may do this.")
+	if wait := a.tokens.take(hash); wait > 0 {
+		return store.Principal{}, tooMany(wait)
 	}
 	return p, nil
+}
+
+// failed counts a failed authentication: it is a 401 while the network's rate lasts.
+func (a *api) failed(from string, err error) error {
+	if wait := a.failures.take(from); wait > 0 {
+		return tooMany(wait)
+	}
+	return err
 }
 
 // bearer returns the token of an Authorization header.
@@ -116,13 +131,10 @@ func remember(source Principals, clock clockwork.Clock) *principals {
 	return &principals{source: source, clock: clock, owner: map[tokenHash]remembered{}}
 }
 
-// find returns the owner of a token; ok is false where there is none.
+// find asks for the owner of a token and remembers it; ok is false where there is none.
 func (c *principals) find(
 	ctx context.Context, hash tokenHash,
 ) (p store.Principal, ok bool, err error) {
-	if p, ok := c.recall(hash); ok {
-		return p, true, nil
-	}
 	p, ok, err = c.source.FindPrincipal(ctx, hash[:])
 	if err == nil && ok {
 		c.keep(hash, p)

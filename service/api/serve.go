@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
+	"ordeal/service/order"
 	"ordeal/service/store"
 )
 
@@ -19,6 +21,7 @@ type reply struct {
 	status      int
 	contentType string
 	location    string
+	etag        string
 	replayed    bool
 	body        []byte
 }
@@ -38,11 +41,16 @@ func shown(status int, value any) (reply, error) {
 	return reply{status: status, contentType: typeJSON, body: body}, nil
 }
 
-// send writes a reply; the answer to HEAD has no body.
+// send writes a reply; the answer to HEAD has no body, and neither has one without a type (304).
 func (a reply) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Type", a.contentType)
-	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	if a.contentType != "" {
+		h.Set("Content-Type", a.contentType)
+		h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	if a.etag != "" {
+		h.Set("ETag", a.etag)
+	}
 	if a.location != "" {
 		h.Set("Location", a.location)
 	}
@@ -81,16 +89,34 @@ func (a *api) open(h func(*http.Request) (reply, error)) http.HandlerFunc {
 	}
 }
 
-// guarded makes a handler of a route for the given roles.
+// task is a request that has been read: it is well-formed, and what is left depends on the role
+// of its caller and on the store.
+type task struct {
+	// run does what the request asks for.
+	run func(context.Context) (reply, error)
+	// order and action are what a refusal is audited as; none is where action is empty.
+	order  order.ID
+	action string
+}
+
+// guarded makes a handler of a route for the given roles out of what reads its requests.
 func (a *api) guarded(
-	h func(*http.Request, store.Principal) (reply, error), roles ...string,
+	read func(*http.Request, store.Principal) (task, error), roles ...string,
 ) http.HandlerFunc {
 	return a.open(func(r *http.Request) (reply, error) {
-		who, err := a.authorise(r, roles)
+		who, err := a.authenticate(r)
 		if err != nil {
 			return reply{}, err
 		}
-		return h(r, who)
+		t, err := read(r, who)
+		if err != nil {
+			return reply{}, err
+		}
+		if !slices.Contains(roles, who.Role) {
+			return reply{}, a.audited(r, who, t, refuse(codeForbidden, "Another role may do this."))
+		}
+		answer, err := t.run(r.Context())
+		return answer, a.audited(r, who, t, err)
 	})
 }
 

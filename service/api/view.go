@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"ordeal/service/order"
@@ -27,6 +28,8 @@ type orderView struct {
 	References          referencesView     `json:"references"`
 	ReservationDeadline *string            `json:"reservation_deadline"`
 	Cancellation        *cancellationView  `json:"cancellation"`
+	Refunds             []refundView       `json:"refunds"`
+	Closing             bool               `json:"closing"`
 	History             []changeView       `json:"history"`
 	Step                *stepView          `json:"step"`
 	NextActions         []order.Action     `json:"next_actions"`
@@ -55,6 +58,18 @@ type cancellationView struct {
 	RequestedAt *string            `json:"requested_at"`
 }
 
+// refundView is a refund (REF-1); its number is unique within the order.
+type refundView struct {
+	No        int               `json:"refund_no"`
+	State     order.RefundState `json:"state"`
+	Amount    order.Money       `json:"amount"`
+	Currency  string            `json:"currency"`
+	Reason    *string           `json:"reason"`
+	Reference *string           `json:"reference"`
+	CreatedAt string            `json:"created_at"`
+	UpdatedAt string            `json:"updated_at"`
+}
+
 // changeView is one change of state; the first comes from no state.
 type changeView struct {
 	Version int          `json:"version"`
@@ -74,25 +89,32 @@ type stepView struct {
 }
 
 // find shows an order: its own to a customer, any to the operator.
-func (a *api) find(r *http.Request, who store.Principal) (reply, error) {
+func (a *api) find(r *http.Request, who store.Principal) (task, error) {
 	id, err := orderID(r)
 	if err != nil {
-		return reply{}, err
+		return task{}, err
 	}
-	customer := who.Name
+	return task{run: func(ctx context.Context) (reply, error) {
+		ctx, cancel := context.WithTimeout(ctx, order.CallTimeout)
+		defer cancel()
+		o, ok, err := a.Orders.FindOrder(ctx, id, customerOf(who))
+		if err != nil {
+			return reply{}, err
+		}
+		if !ok {
+			return reply{}, notFound()
+		}
+		answer, err := shown(http.StatusOK, view(o, who.Role))
+		return answer.unlessKnown(r.Header), err
+	}}, nil
+}
+
+// customerOf returns the customer whose orders a principal may see, empty for all.
+func customerOf(who store.Principal) string {
 	if who.Role == roleOperator {
-		customer = ""
+		return ""
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), order.CallTimeout)
-	defer cancel()
-	o, ok, err := a.Orders.FindOrder(ctx, id, customer)
-	if err != nil {
-		return reply{}, err
-	}
-	if !ok {
-		return reply{}, notFound()
-	}
-	return shown(http.StatusOK, view(o, who.Role))
+	return who.Name
 }
 
 // view shows an order to a role.
@@ -118,9 +140,11 @@ func view(o store.Order, role string) orderView {
 		},
 		ReservationDeadline: stampOrNull(o.ReservationDeadline),
 		Cancellation:        cancellation(o),
+		Refunds:             refunds(o.Refunds),
+		Closing:             o.Closing,
 		History:             history(o.History),
 		Step:                step(o.Steps),
-		NextActions:         nextActions(o, role),
+		NextActions:         nextActions(situation(o), role),
 		CreatedAt:           stamp(o.CreatedAt),
 		UpdatedAt:           stamp(o.UpdatedAt),
 		ClosedAt:            stampOrNull(o.ClosedAt),
@@ -128,11 +152,57 @@ func view(o store.Order, role string) orderView {
 }
 
 // nextActions lists what a role may do next.
-func nextActions(o store.Order, role string) []order.Action {
-	if role != roleCustomer {
-		return []order.Action{}
+func nextActions(s order.Situation, role string) []order.Action {
+	if role == roleOperator {
+		return order.OperatorActions(s)
 	}
-	return order.CustomerActions(o.State, o.CancelStatus)
+	return order.CustomerActions(s)
+}
+
+// situation is what an order's next actions depend on.
+func situation(o store.Order) order.Situation {
+	s := order.Situation{
+		State:      o.State,
+		Cancel:     o.CancelStatus,
+		Attention:  reasons(o.Attention),
+		Closed:     o.ClosedAt != nil,
+		Closing:    o.Closing,
+		Refundable: o.Total,
+		Voiding: slices.ContainsFunc(o.Steps, func(s store.OpenStep) bool {
+			return s.Kind == order.StepVoid
+		}),
+	}
+	if n := len(o.History); n > 0 {
+		s.Last = o.History[n-1].Event
+	}
+	for _, r := range o.Refunds {
+		s.RefundUnknown = s.RefundUnknown || r.State == order.RefundUnknown
+		if r.State != order.RefundFailed {
+			s.Refundable -= r.Amount
+		}
+	}
+	return s
+}
+
+// reasons lists the reasons for attention without their subjects.
+func reasons(rows []store.Reason) []order.Attention {
+	list := make([]order.Attention, len(rows))
+	for n, r := range rows {
+		list[n] = r.Reason
+	}
+	return list
+}
+
+func refunds(rows []store.Refund) []refundView {
+	views := make([]refundView, len(rows))
+	for n, r := range rows {
+		views[n] = refundView{
+			No: r.No, State: r.State, Amount: r.Amount, Currency: r.Currency,
+			Reason: orNull(r.Reason), Reference: r.Reference,
+			CreatedAt: stamp(r.CreatedAt), UpdatedAt: stamp(r.UpdatedAt),
+		}
+	}
+	return views
 }
 
 func attention(reasons []store.Reason) []attentionView {

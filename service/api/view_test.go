@@ -14,10 +14,10 @@ import (
 
 // waiting is an order with everything that an order can have.
 func waiting() store.Order {
-	reason, offset := "timeout", time.FixedZone("", 3*3600)
+	reason, offset, reference := "timeout", time.FixedZone("", 3*3600), "f-2"
 	deadline, asked := at("2026-01-02T03:19:05Z"), at("2026-01-02T03:04:08.5Z")
 	return store.Order{
-		ID: annsOrder, Customer: "ann", ProcessVersion: 1, State: order.PaymentUnknown,
+		ID: annsOrder, Customer: "ann", ProcessVersion: 1, State: order.PaymentUnknown, Closing: true,
 		Version: 2, Currency: "RUB", Total: 600, Reason: reason,
 		Items: []store.Line{{Amount: 600,
 			Item: order.Item{SKU: "a", Quantity: 2, UnitPrice: 300}}},
@@ -37,6 +37,12 @@ func waiting() store.Order {
 			{Number: 4, Kind: order.StepVoid, Status: order.StepDue,
 				DueAt: at("2026-01-02T03:04:09Z")},
 		},
+		Refunds: []store.Refund{
+			{No: 1, State: "requested", Amount: 100, Currency: "RUB", Reason: "goodwill",
+				CreatedAt: at("2026-01-02T03:04:11Z"), UpdatedAt: at("2026-01-02T03:04:11Z")},
+			{No: 2, State: "refunded", Amount: 200, Currency: "RUB", Reference: &reference,
+				CreatedAt: at("2026-01-02T03:04:12Z"), UpdatedAt: at("2026-01-02T03:04:13Z")},
+		},
 		Attention: []store.Reason{{Reason: order.AttentionMismatch, StepNo: 3,
 			Since: at("2026-01-02T03:04:09Z")}},
 	}
@@ -54,6 +60,14 @@ const waitingView = `{
   "references": {"reservation": "r-1", "payment": null, "shipment": null},
   "reservation_deadline": "2026-01-02T03:19:05.000000Z",
   "cancellation": {"status": "waiting", "requested_at": "2026-01-02T03:04:08.500000Z"},
+  "refunds": [
+    {"refund_no": 1, "state": "requested", "amount": 100, "currency": "RUB", "reason": "goodwill",
+     "reference": null, "created_at": "2026-01-02T03:04:11.000000Z",
+     "updated_at": "2026-01-02T03:04:11.000000Z"},
+    {"refund_no": 2, "state": "refunded", "amount": 200, "currency": "RUB", "reason": null,
+     "reference": "f-2", "created_at": "2026-01-02T03:04:12.000000Z",
+     "updated_at": "2026-01-02T03:04:13.000000Z"}],
+  "closing": true,
   "history": [
     {"version": 1, "from_state": null, "to_state": "created", "event": "order_created",
      "reason": null, "at": "2026-01-02T03:04:05.123456Z"},
@@ -72,7 +86,8 @@ const bareView = `{
   "state": "created", "status": "processing", "version": 1, "process_version": 1,
   "reason": null, "attention": [], "compensation": "none",
   "references": {"reservation": null, "payment": null, "shipment": null},
-  "reservation_deadline": null, "cancellation": null, "history": [], "step": null,
+  "reservation_deadline": null, "cancellation": null, "refunds": [], "closing": false,
+  "history": [], "step": null,
   "next_actions": ["cancel"],
   "created_at": "2026-01-02T03:04:05.000000Z",
   "updated_at": "2026-01-02T03:04:05.000000Z",
