@@ -25,8 +25,9 @@ var doors = []door{
 	{"service/outbox", []string{"service/order"}},
 	{"service/api", []string{"service/order",
 		"service/store"}}, // row types
+	{"service/telemetry", []string{"service/order"}},
 	{"service", []string{"service/order", "service/store", "service/executor",
-		"service/provider", "service/outbox", "service/api"}},
+		"service/provider", "service/outbox", "service/api", "service/telemetry"}},
 	{"migrations", nil},
 	{"scenarios", []string{"scenarios/evidence", "scenarios/invariant", "scenarios/model"}},
 	{"scenarios/evidence", nil},
@@ -42,7 +43,8 @@ var doors = []door{
 		"scenarios/model", "sim/imitation", "sim/pgserver", "reports"}},
 	{"reports", nil},
 	// Commands import what they start.
-	{"cmd/orderd", []string{"service", "service/provider", "service/store", "migrations"}},
+	{"cmd/orderd", []string{"service", "service/provider", "service/store",
+		"service/telemetry", "migrations"}},
 	{"cmd/imitations", []string{"sim/imitation"}},
 	{"cmd/local", append([]string{"sim/pgserver", "sim/imitation", "migrations"}, service...)},
 	{"cmd/simulate", []string{"sim", "sim/engine", "scenarios", "reports"}},
@@ -53,7 +55,7 @@ var doors = []door{
 
 // service lists the packages of the service.
 var service = []string{"service", "service/order", "service/store", "service/executor",
-	"service/provider", "service/outbox", "service/api"}
+	"service/provider", "service/outbox", "service/api", "service/telemetry"}
 
 // testbed lists the folders of the testbed.
 var testbed = []string{"sim", "scenarios", "chaos", "reports"}

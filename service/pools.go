@@ -31,6 +31,11 @@ func OpenPools(ctx context.Context, databaseURL string, size int) (Pools, error)
 	return Pools{Work: work, Leases: leases}, nil
 }
 
+// Size is the largest number of connections of both.
+func (p Pools) Size() int {
+	return int(p.Work.Config().MaxConns + p.Leases.Config().MaxConns)
+}
+
 // Close waits until all connections are given back and closes them.
 func (p Pools) Close() {
 	p.Leases.Close()

@@ -3,12 +3,12 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"ordeal/service/executor"
 	"ordeal/service/order"
 	"ordeal/service/provider"
+	"ordeal/service/telemetry"
 )
 
 // providers lets an executor perform steps with the adapters to the external systems.
@@ -52,7 +52,7 @@ func callOf(step order.TakenStep) provider.Call {
 		Body:        []byte(step.Request),
 		Amount:      step.Total,
 		Currency:    step.Currency,
-		TraceParent: traceParent(step),
+		TraceParent: telemetry.Traceparent(step),
 	}
 }
 
@@ -63,10 +63,4 @@ func replyOf(reply provider.Reply) executor.Reply {
 		Code:      reply.Code,
 		Reference: reply.Reference,
 	}
-}
-
-// traceParent is the W3C trace context of a step's call: the trace of the order, and as parent
-// the step's number and attempt.
-func traceParent(step order.TakenStep) string {
-	return fmt.Sprintf("00-%s-%08x%08x-01", step.TraceID, step.Ref.StepNo, step.Attempt)
 }

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,6 +24,7 @@ import (
 	"ordeal/service/executor"
 	"ordeal/service/order"
 	"ordeal/service/store"
+	"ordeal/service/telemetry"
 )
 
 // MinLease is what a lease must exceed: into a shorter one no call would ever fit.
@@ -41,6 +43,14 @@ type Config struct {
 	Lease, RenewEvery time.Duration
 	// DrainTimeout bounds a stop; of the executor and of the HTTP server.
 	DrainTimeout time.Duration
+	// ShutdownDelay is how long the HTTP server goes on answering after a stop has begun, so that
+	// whoever spreads requests sees that the process is not ready any more; default none.
+	ShutdownDelay time.Duration
+	// CursorKey signs the cursors of lists. Processes that answer for each other share it.
+	CursorKey []byte
+	// TokenRate bounds the requests of one token, FailureRate the failed authentications from
+	// one network, each by this process alone; the default is no bound.
+	TokenRate, FailureRate api.Rate
 }
 
 // defaultDrainTimeout is what a stop may take where the configuration says nothing.
@@ -61,6 +71,8 @@ type Dependencies struct {
 	NewRequestID func() string
 	// Log receives structured logs.
 	Log *slog.Logger
+	// Telemetry watches the process; nil: nobody does. One telemetry watches one service.
+	Telemetry *telemetry.Telemetry
 }
 
 // processVersion is the version of the process that new orders follow (ORD-2).
@@ -68,18 +80,23 @@ const processVersion = 1
 
 // Service is one process of the order service.
 type Service struct {
-	executor     *executor.Executor
-	handler      http.Handler
-	drainTimeout time.Duration
-	log          *slog.Logger
+	executor      *executor.Executor
+	handler       http.Handler
+	admin         http.Handler
+	ping          func(context.Context) error
+	draining      atomic.Bool
+	drainTimeout  time.Duration
+	shutdownDelay time.Duration
+	clock         clockwork.Clock
+	log           *slog.Logger
 }
 
 // New returns a service, or an error that names everything that is wrong with its configuration.
 func New(c Config, d Dependencies) (*Service, error) {
-	c.DrainTimeout = cmp.Or(c.DrainTimeout, defaultDrainTimeout)
 	s := store.New(d.Work, d.Leases)
 	calls, errCalls := newProviders(c, d.Transport)
-	work, errWork := executor.New(executor.Config{
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, defaultDrainTimeout)
+	settings := executor.Config{
 		Name:         c.Name,
 		Lease:        c.Lease,
 		RenewEvery:   c.RenewEvery,
@@ -91,30 +108,59 @@ func New(c Config, d Dependencies) (*Service, error) {
 		Clock:        d.Clock,
 		Jitter:       d.Rand,
 		Log:          d.Log,
-	})
+	}
+	if d.Telemetry != nil {
+		settings.Observer = d.Telemetry
+	}
+	work, errWork := executor.New(settings)
 	if err := errors.Join(errCalls, errWork); err != nil {
 		return nil, err
 	}
-	handler := api.New(api.Config{
+	made := &Service{
+		executor:      work,
+		ping:          s.Ping,
+		drainTimeout:  c.DrainTimeout,
+		shutdownDelay: c.ShutdownDelay,
+		clock:         d.Clock,
+		log:           d.Log,
+	}
+	made.handler = api.New(api.Config{
 		Orders:         s,
 		Principals:     s,
 		Clock:          d.Clock,
 		Log:            d.Log,
-		Ready:          s.Ping,
+		Ready:          made.ready,
 		NewRequestID:   d.NewRequestID,
 		ProcessVersion: processVersion,
+		CursorKey:      c.CursorKey,
+		TokenRate:      c.TokenRate,
+		FailureRate:    c.FailureRate,
+		Created:        work.Nudge,
 	})
-	return &Service{
-		executor:     work,
-		handler:      handler,
-		drainTimeout: c.DrainTimeout,
-		log:          d.Log,
-	}, nil
+	if d.Telemetry != nil {
+		made.watch(d, s)
+	}
+	return made, nil
+}
+
+// errDraining is why a process that stops is not ready.
+var errDraining = errors.New("the process is stopping")
+
+// ready tells why the process should get no requests: it is stopping, or has no database.
+func (s *Service) ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return errDraining
+	}
+	return s.ping(ctx)
 }
 
 // Handler returns the REST API. It works whether or not Run does: creating an order depends on
 // the database alone.
 func (s *Service) Handler() http.Handler { return s.handler }
 
-// Run takes and performs steps until ctx ends, then drains.
-func (s *Service) Run(ctx context.Context) error { return s.executor.Run(ctx) }
+// Run takes and performs steps until ctx ends, then drains. From then on the process is not ready.
+func (s *Service) Run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { s.draining.Store(true) })
+	defer stop()
+	return s.executor.Run(ctx)
+}

@@ -105,7 +105,7 @@ func TestPerform(t *testing.T) {
 		"Ordeal-Order-Id": id.String(),
 		"Ordeal-Step":     "2",
 		"Ordeal-Attempt":  "3",
-		"Traceparent":     "00-0af7651916cd43dd8448eb211c80319c-0000000200000003-01",
+		"Traceparent":     "00-0af7651916cd43dd8448eb211c80319c-e7300e2270f21833-01",
 	} {
 		if got.Header.Get(name) != value {
 			t.Errorf("%s is %q, want %q", name, got.Header.Get(name), value)

@@ -47,7 +47,8 @@ func (l *leases) count() int {
 	return len(l.until)
 }
 
-// held lists the takes in work in the order of their steps.
+// held lists the takes in work in the order of their steps. A step may be there twice: an older
+// take that this executor has lost without knowing, and the newest.
 func (l *leases) held() []order.StepRef {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +57,8 @@ func (l *leases) held() []order.StepRef {
 		refs = append(refs, ref)
 	}
 	slices.SortFunc(refs, func(a, b order.StepRef) int {
-		return cmp.Or(bytes.Compare(a.OrderID[:], b.OrderID[:]), cmp.Compare(a.StepNo, b.StepNo))
+		return cmp.Or(bytes.Compare(a.OrderID[:], b.OrderID[:]), cmp.Compare(a.StepNo, b.StepNo),
+			cmp.Compare(a.Generation, b.Generation))
 	})
 	return refs
 }

@@ -184,3 +184,23 @@ func TestGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// TestHeldInOrder: a step that was lost and taken again is held twice; the list does not depend on
+// the order of a map.
+func TestHeldInOrder(t *testing.T) {
+	l := leases{until: map[order.StepRef]time.Time{}}
+	refs := []order.StepRef{
+		{OrderID: order.ID{1}, StepNo: 1, Generation: 1},
+		{OrderID: order.ID{1}, StepNo: 1, Generation: 2},
+		{OrderID: order.ID{1}, StepNo: 2, Generation: 1},
+		{OrderID: order.ID{2}, StepNo: 1, Generation: 1},
+	}
+	for _, ref := range refs {
+		l.hold(ref, time.Time{})
+	}
+	for range 100 {
+		if got := l.held(); !slices.Equal(got, refs) {
+			t.Fatalf("held %v, want %v", got, refs)
+		}
+	}
+}

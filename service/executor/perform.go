@@ -23,9 +23,17 @@ func (e *Executor) work(stop, ctx context.Context, step order.TakenStep) {
 	e.recorder.add(result)
 }
 
-// finish forgets a step in work and lets the take loop fill its place, or a drain end.
-func (e *Executor) finish(ref order.StepRef) {
-	if e.leases.drop(ref) == 0 {
+// finish forgets steps in work, all of them before the take loop is told to fill their places, or
+// a drain to end: a loop that woke after the first would count the room that there is by chance.
+func (e *Executor) finish(refs ...order.StepRef) {
+	if len(refs) == 0 {
+		return
+	}
+	left := 0
+	for _, ref := range refs {
+		left = e.leases.drop(ref)
+	}
+	if left == 0 {
 		signal(e.emptied)
 	}
 	e.Nudge()

@@ -98,6 +98,7 @@ func (e *Executor) write(ctx context.Context, batch []order.Result) bool {
 		return false
 	}
 	e.Observer.Recorded(began, batch, kept)
+	refs := make([]order.StepRef, len(batch))
 	for i, result := range batch {
 		if kept[i] {
 			e.Log.Debug("recorded", e.fields(result)...)
@@ -105,8 +106,9 @@ func (e *Executor) write(ctx context.Context, batch []order.Result) bool {
 		} else {
 			e.Log.Warn("late result", e.fields(result)...)
 		}
-		e.finish(result.Ref)
+		refs[i] = result.Ref
 	}
+	e.finish(refs...)
 	return true
 }
 
@@ -131,12 +133,14 @@ func (e *Executor) expectRetry(result order.Result) {
 // accept them, and the sweep of another executor takes over.
 func (e *Executor) requeue(failed []order.Result) {
 	now := e.Clock.Now()
+	var lost []order.StepRef
 	for _, result := range failed {
 		if !e.leases.trusted(result.Ref, now) {
 			e.Log.Warn("result given up", e.fields(result)...)
-			e.finish(result.Ref)
+			lost = append(lost, result.Ref)
 			continue
 		}
 		e.recorder.add(result)
 	}
+	e.finish(lost...)
 }

@@ -35,6 +35,12 @@ type Flagged struct {
 	Oldest time.Duration
 }
 
+// Discrepant counts the open discrepancies of a kind.
+type Discrepant struct {
+	Kind string
+	Open int
+}
+
 // Unpublished is what the outbox holds back.
 type Unpublished struct {
 	// Events is how many are not published, up to a bound; Parked counts those among them that

@@ -28,7 +28,7 @@ set lease_expires_at = now() + $5::interval
 from mine m
 where s.order_id = m.order_id
     and s.step_no = m.step_no
-returning s.order_id, s.step_no`
+returning s.order_id, s.step_no, s.generation`
 
 // RenewLeases extends the leases of the given takes, all of one owner, and returns those that
 // are still held. A take that is missing from the answer has lost its lease.
@@ -44,11 +44,11 @@ func (s *Store) RenewLeases(
 	if err != nil {
 		return nil, fmt.Errorf("renew %d leases of %s: %w", len(held), owner, err)
 	}
-	var id order.ID
-	var no int
+	// An executor may hold a step twice: an older take that it has lost, and the newest.
+	at := order.StepRef{Owner: owner}
 	kept := make(map[order.StepRef]bool, len(held))
-	_, err = pgx.ForEachRow(rows, []any{&id, &no}, func() error {
-		kept[order.StepRef{OrderID: id, StepNo: no}] = true
+	_, err = pgx.ForEachRow(rows, []any{&at.OrderID, &at.StepNo, &at.Generation}, func() error {
+		kept[at] = true
 		return nil
 	})
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Store) RenewLeases(
 	}
 	var still []order.StepRef
 	for _, h := range held {
-		if kept[order.StepRef{OrderID: h.OrderID, StepNo: h.StepNo}] {
+		if kept[h] {
 			still = append(still, h)
 		}
 	}

@@ -151,11 +151,13 @@ func (j *journal) field(message, name string) string {
 type shop struct {
 	*testing.T
 	database string
+	env      []string
 	payment  *imitation.Payment
 	charging chan struct{} // receives when a charge has reached the provider
 	command  *exec.Cmd
-	log      journal
+	log      *journal
 	url      string
+	admin    string
 	token    string
 	client   *http.Client
 	ended    chan error
@@ -166,7 +168,7 @@ func open(t *testing.T, args ...string) *shop {
 	t.Helper()
 	s := &shop{T: t, database: emptyDatabase(t), charging: make(chan struct{}, 100),
 		ended: make(chan error, 1), client: &http.Client{Transport: &http.Transport{}}}
-	env := append(os.Environ(), "ORDERD_DATABASE_URL="+s.database)
+	env := append(os.Environ(), "ORDERD_DATABASE_URL="+s.database, "ORDERD_DEV=true")
 	for _, command := range []string{"migrate", "seed"} {
 		out, errs, code := orderd(t, env, command)
 		if code != 0 {
@@ -180,23 +182,45 @@ func open(t *testing.T, args ...string) *shop {
 	}
 	c := imitation.Config{Clock: clockwork.NewRealClock()}
 	s.payment = imitation.NewPayment(c)
-	s.command = exec.Command(binary, append([]string{"serve", "--listen=127.0.0.1:0",
-		"--warehouse=" + s.serve(imitation.NewWarehouse(imitation.WarehouseConfig{
+	s.env = append(env, "ORDERD_LISTEN=127.0.0.1:0", "ORDERD_ADMIN_LISTEN=127.0.0.1:0",
+		"ORDERD_WAREHOUSE_URL="+s.serve(imitation.NewWarehouse(imitation.WarehouseConfig{
 			Config: c, DefaultSupply: 1000})),
-		"--payment=" + s.serve(s.payment),
-		"--shipping=" + s.serve(imitation.NewShipping(c)),
-	}, args...)...)
-	s.command.Env = env
-	s.command.Stderr = &s.log
-	must(t, s.command.Start())
-	go func() { s.ended <- s.command.Wait() }()
-	t.Cleanup(func() {
-		_ = s.command.Process.Kill()
+		"ORDERD_PAYMENT_URL="+s.serve(s.payment),
+		"ORDERD_SHIPPING_URL="+s.serve(imitation.NewShipping(c)))
+	s.start(args...)
+	return s
+}
+
+// start starts a process, in the place of one that has ended.
+func (s *shop) start(args ...string) {
+	s.Helper()
+	s.log = &journal{}
+	s.command = exec.Command(binary, append([]string{"serve"}, args...)...)
+	s.command.Env = s.env
+	s.command.Stderr = s.log
+	must(s.T, s.command.Start())
+	process, ended := s.command, s.ended
+	go func() { ended <- process.Wait() }()
+	s.Cleanup(func() {
+		_ = process.Process.Kill()
 		s.client.CloseIdleConnections()
 	})
-	await(t, "the address", func() bool { return s.log.field("serving", "address") != "" })
+	await(s.T, "the address", func() bool {
+		return s.log.field("serving", "address")+s.log.field("executing", "executor") != ""
+	})
 	s.url = "http://" + s.log.field("serving", "address")
-	return s
+	s.admin = "http://" + s.log.field("watched", "address")
+}
+
+// get reads from a URL.
+func (s *shop) get(url string) (int, string) {
+	s.Helper()
+	response, err := s.client.Get(url)
+	must(s.T, err)
+	defer func() { _ = response.Body.Close() }()
+	raw, err := io.ReadAll(response.Body)
+	must(s.T, err)
+	return response.StatusCode, string(raw)
 }
 
 // serve serves an imitation and tells of every charge that arrives.

@@ -1,6 +1,8 @@
 package integration_test
 
 import (
+	"fmt"
+	"net/http"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -22,7 +24,7 @@ func (s *shop) end() *exec.Cmd {
 	select {
 	case <-s.ended:
 	case <-time.After(patience):
-		s.Fatalf("does not end\n%s", &s.log)
+		s.Fatalf("does not end\n%s", s.log)
 	}
 	return s.command
 }
@@ -31,7 +33,7 @@ func (s *shop) end() *exec.Cmd {
 func (s *shop) wantDrained() {
 	s.Helper()
 	if state := s.end().ProcessState; state.ExitCode() != 0 {
-		s.Errorf("ended with %v\n%s", state, &s.log)
+		s.Errorf("ended with %v\n%s", state, s.log)
 	}
 }
 
@@ -51,7 +53,7 @@ func TestServe(t *testing.T) {
 	s.signal(syscall.SIGTERM)
 	s.wantDrained()
 	if s.log.field("draining", "timeout") != "10s" {
-		t.Errorf("no word of the drain in\n%s", &s.log)
+		t.Errorf("no word of the drain in\n%s", s.log)
 	}
 }
 
@@ -86,6 +88,84 @@ from workflow_steps
 where order_id = $1 and ended_at is null`
 	if got := s.query(open, id); got != "ship due 0" {
 		t.Errorf("open step: %s", got)
+	}
+}
+
+// TestDrainBurnsNothing: orders are everywhere in their lives when a process is stopped, and again
+// when the next one is. Nobody's attempt is lost, those handed back do not count, and a third
+// process ships every order at the first counted attempt of each step.
+func TestDrainBurnsNothing(t *testing.T) {
+	s := open(t)
+	const orders = 60
+	for n := range orders {
+		s.create(fmt.Sprint(n))
+		if n == orders/2 {
+			s.restart()
+		}
+	}
+	s.restart()
+	const open = "select count(*)::text from step_attempts where outcome is null"
+	const shipped = "select count(*)::text from orders where state = 'shipped'"
+	await(t, "the parcels", func() bool { return s.query(shipped) == fmt.Sprint(orders) })
+	s.signal(syscall.SIGTERM)
+	s.wantDrained()
+	if n := s.query(open); n != "0" {
+		t.Errorf("%s attempts have no end", n)
+	}
+	const burnt = `
+select count(*)::text
+from workflow_steps s
+where attempts - unsent <> 1 and status = 'succeeded'
+    or unsent <> (
+        select count(*)
+        from step_attempts a
+        where a.order_id = s.order_id
+            and a.step_no = s.step_no
+            and a.outcome = 'not_sent')`
+	if n := s.query(burnt); n != "0" {
+		t.Errorf("%s steps lost attempts", n)
+	}
+}
+
+// restart stops the process and starts another one, after everything that came of the stop was
+// recorded.
+func (s *shop) restart() {
+	s.Helper()
+	s.signal(syscall.SIGTERM)
+	s.wantDrained()
+	if n := s.query("select count(*)::text from workflow_steps where status = 'running'"); n != "0" {
+		s.Errorf("%s leases outlive their process", n)
+	}
+	s.start()
+}
+
+// TestShutdownDelay: a stop first fails /readyz, and goes on answering for as long as it is told.
+func TestShutdownDelay(t *testing.T) {
+	s := open(t, "--shutdown-delay=2s")
+	for _, url := range []string{s.url, s.admin} {
+		if status, body := s.get(url + "/readyz"); status != http.StatusOK {
+			t.Errorf("before: %d %s", status, body)
+		}
+	}
+	begun := time.Now()
+	s.signal(syscall.SIGTERM)
+	await(t, "the stop", func() bool { return s.log.field("draining", "delay") != "" })
+	for _, url := range []string{s.url, s.admin} {
+		if status, body := s.get(url + "/readyz"); status != http.StatusServiceUnavailable {
+			t.Errorf("while stopping: %d %s", status, body)
+		}
+		if status, _ := s.get(url + "/livez"); status != http.StatusOK {
+			t.Errorf("while stopping, live: %d", status)
+		}
+	}
+	s.create("late")
+	s.wantDrained()
+	if took := time.Since(begun); took < 2*time.Second {
+		t.Errorf("stopped after %s", took)
+	}
+	// Nobody took the late order.
+	if got := s.query("select state from orders"); got != "created" {
+		t.Errorf("state %s", got)
 	}
 }
 

@@ -120,3 +120,18 @@ func TestRenewKeepsLease(t *testing.T) {
 		t.Fatal("lease not prolonged")
 	}
 }
+
+// An executor that lost a step and took it again renews the newer take alone.
+func TestRenewTellsTakesApart(t *testing.T) {
+	f := setup(t)
+	f.create("k1")
+	stale := f.take("e1")
+	f.expire()
+	f.past("due_at", time.Minute)
+	fresh := f.take("e1")
+	kept, err := f.store.RenewLeases(t.Context(), "e1",
+		[]order.StepRef{stale.Ref, fresh.Ref}, order.LeaseDuration)
+	if err != nil || len(kept) != 1 || kept[0] != fresh.Ref {
+		t.Fatalf("renewed %v, %v, want %v", kept, err, fresh.Ref)
+	}
+}
