@@ -24,9 +24,17 @@ func Production(pools Pools, log *slog.Logger) Dependencies {
 		Transport:    provider.NewTransport(),
 		Clock:        clockwork.NewRealClock(),
 		Rand:         systemRand,
+		CursorKey:    newCursorKey(),
 		NewRequestID: uuid.NewString,
 		Log:          log,
 	}
+}
+
+// newCursorKey draws a key for a process that shares its lists with no other.
+func newCursorKey() []byte {
+	var key [32]byte
+	_, _ = rand.Read(key[:]) // never fails
+	return key[:]
 }
 
 // NewTelemetry returns the telemetry of a process that runs for real, with metrics and, where the

@@ -46,11 +46,10 @@ type Config struct {
 	// ShutdownDelay is how long the HTTP server goes on answering after a stop has begun, so that
 	// whoever spreads requests sees that the process is not ready any more; default none.
 	ShutdownDelay time.Duration
-	// CursorKey signs the cursors of lists. Processes that answer for each other share it.
-	CursorKey []byte
-	// TokenRate bounds the requests of one token, FailureRate the failed authentications from
-	// one network, each by this process alone; the default is no bound.
-	TokenRate, FailureRate api.Rate
+	// RateLimit bounds the requests a second of one token, FailureLimit the failed
+	// authentications from one network, each by this process alone, with bursts of twice as
+	// many; the default is no bound.
+	RateLimit, FailureLimit int
 }
 
 // defaultDrainTimeout is what a stop may take where the configuration says nothing.
@@ -67,6 +66,8 @@ type Dependencies struct {
 	Clock clockwork.Clock
 	// Rand returns a source of randomness for a named purpose.
 	Rand func(purpose string) *rand.Rand
+	// CursorKey signs the cursors of lists. Processes that answer for each other share it.
+	CursorKey []byte
 	// NewRequestID names a request that brings no name of its own; nothing depends on it.
 	NewRequestID func() string
 	// Log receives structured logs.
@@ -132,9 +133,9 @@ func New(c Config, d Dependencies) (*Service, error) {
 		Ready:          made.ready,
 		NewRequestID:   d.NewRequestID,
 		ProcessVersion: processVersion,
-		CursorKey:      c.CursorKey,
-		TokenRate:      c.TokenRate,
-		FailureRate:    c.FailureRate,
+		CursorKey:      d.CursorKey,
+		TokenRate:      rate(c.RateLimit),
+		FailureRate:    rate(c.FailureLimit),
 		Created:        work.Nudge,
 	})
 	if d.Telemetry != nil {
@@ -142,6 +143,9 @@ func New(c Config, d Dependencies) (*Service, error) {
 	}
 	return made, nil
 }
+
+// rate is a limit a second, with bursts of twice as much.
+func rate(limit int) api.Rate { return api.Rate{PerSecond: limit, Burst: 2 * limit} }
 
 // errDraining is why a process that stops is not ready.
 var errDraining = errors.New("the process is stopping")

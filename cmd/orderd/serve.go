@@ -28,6 +28,11 @@ type serveCmd struct {
 	Name        string `env:"ORDERD_NAME" help:"Name of this process in leases, at most 64 characters; a suffix makes it unique. Default is the host name."`
 	Dev         bool   `env:"ORDERD_DEV" help:"Serve also where the database can lose what was committed (fsync or synchronous_commit off)."`
 
+	CursorKey     string `env:"ORDERD_CURSOR_KEY" help:"Secret that signs the cursors of lists, by the variable only; all processes behind one address need the same. Drawn if not set."`
+	CursorKeyFile string `env:"ORDERD_CURSOR_KEY_FILE" help:"File that holds it instead."`
+	RateLimit     number `env:"ORDERD_RATE_LIMIT" default:"100" help:"Requests a second that this process answers per token, with bursts of twice as many; 0 is no limit."`
+	FailureLimit  number `env:"ORDERD_FAILURE_LIMIT" default:"10" help:"The same for failed authentications per network address."`
+
 	PoolSize      number `env:"ORDERD_POOL_SIZE" default:"16" help:"Database connections, beside two that are kept for leases."`
 	PollEvery     span   `env:"ORDERD_POLL_EVERY" default:"500ms" help:"Pause of an idle executor."`
 	SweepEvery    span   `env:"ORDERD_SWEEP_EVERY" default:"1s" help:"Pause between sweeps of expired leases and reservations."`
@@ -37,8 +42,14 @@ type serveCmd struct {
 	ShutdownDelay span   `env:"ORDERD_SHUTDOWN_DELAY" default:"0s" help:"How long a stop goes on answering requests while /readyz fails, before the drain."`
 }
 
+// Bounds of settings.
+const (
+	maxRate      = 1_000_000
+	minCursorKey = 16
+)
+
 // check reports every setting that cannot be.
-func (c *serveCmd) check(found *problems) {
+func (c *serveCmd) check(found *problems, given map[string]bool) {
 	checkWeb(found, "--warehouse", c.Warehouse)
 	checkWeb(found, "--payment", c.Payment)
 	checkWeb(found, "--shipping", c.Shipping)
@@ -64,6 +75,18 @@ func (c *serveCmd) check(found *problems) {
 		"--lease must be above %s", service.MinLease)
 	found.unless(!c.ShutdownDelay.wrong && c.ShutdownDelay.Duration >= 0,
 		"--shutdown-delay must be a duration of zero or more")
+	for _, limit := range []struct {
+		flag  string
+		value number
+	}{{"--rate-limit", c.RateLimit}, {"--failure-limit", c.FailureLimit}} {
+		found.unless(!limit.value.wrong && limit.value.int >= 0 && limit.value.int <= maxRate,
+			"%s must be from 0 to %d", limit.flag, maxRate)
+	}
+	found.unless(!given["cursor-key"], "--cursor-key must not be a flag, which others on this "+
+		"machine can read: give it by its variable or in --cursor-key-file")
+	readSecret(found, "--cursor-key", &c.CursorKey, c.CursorKeyFile)
+	found.unless(c.CursorKey == "" || len(c.CursorKey) >= minCursorKey,
+		"--cursor-key must have at least %d characters", minCursorKey)
 	found.unless(len(c.Name) <= 64, "--name must have at most 64 characters")
 }
 
@@ -96,6 +119,9 @@ func (c *serveCmd) Run(ctx context.Context, global *cli) (err error) {
 	}
 	needs := service.Production(pools, log)
 	needs.Telemetry = watcher
+	if c.CursorKey != "" {
+		needs.CursorKey = []byte(c.CursorKey)
+	}
 	s, err := service.New(c.config(name), needs)
 	if err != nil {
 		return err
@@ -176,5 +202,7 @@ func (c *serveCmd) config(name string) service.Config {
 		RenewEvery:    c.RenewEvery.Duration,
 		DrainTimeout:  c.DrainTimeout.Duration,
 		ShutdownDelay: c.ShutdownDelay.Duration,
+		RateLimit:     c.RateLimit.int,
+		FailureLimit:  c.FailureLimit.int,
 	}
 }

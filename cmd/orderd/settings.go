@@ -118,7 +118,7 @@ func (c *cli) check(chosen *kong.Context) []error {
 	found.unless(!c.LogLevel.wrong, "--log-level must be debug, info, warn or error")
 	switch chosen.Command() {
 	case "serve":
-		c.Serve.check(&found)
+		c.Serve.check(&found, given)
 	case "seed":
 		c.Seed.check(&found, given)
 	case "migrate":

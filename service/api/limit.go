@@ -71,11 +71,9 @@ func (b *buckets[K]) wait(key K) time.Duration {
 
 // missing returns how long it takes until a bucket has one; 0 where it has.
 func (b *buckets[K]) missing(level *rate.Limiter, now time.Time) time.Duration {
-	lacks := 1 - level.TokensAt(now)
-	if lacks <= 0 {
-		return 0
-	}
-	return max(1, time.Duration(lacks*float64(time.Second)/float64(b.rate.PerSecond)))
+	next := level.ReserveN(now, 1)
+	defer next.CancelAt(now)
+	return next.DelayFrom(now)
 }
 
 // bucket returns the bucket of a key, and makes it the one used last.

@@ -13,14 +13,19 @@ func (e *Executor) work(stop, ctx context.Context, step order.TakenStep) {
 	defer e.workers.Done()
 	result, err := e.resultOf(step, e.attempt(stop, ctx, step))
 	if err != nil {
-		// The outcome table and the consequences do not fit together: a mistake of ours. The
-		// lease expires, and the step counts as abandoned.
-		e.Log.Error("no consequence", "order", step.Ref.OrderID, "step", step.Ref.StepNo,
-			"error", err)
-		e.finish(step.Ref)
+		e.inconsequent(step, err)
 		return
 	}
 	e.recorder.add(result)
+}
+
+// inconsequent gives up a step whose outcome has no consequence: the outcome table and the
+// consequences do not fit together, a mistake of ours. The lease expires, and the step counts as
+// abandoned.
+func (e *Executor) inconsequent(step order.TakenStep, err error) {
+	e.Log.Error("no consequence", "order", step.Ref.OrderID, "step", step.Ref.StepNo,
+		"error", err)
+	e.finish(step.Ref)
 }
 
 // finish forgets steps in work, all of them before the take loop is told to fill their places, or
@@ -41,8 +46,7 @@ func (e *Executor) finish(refs ...order.StepRef) {
 
 // attempt calls the provider, unless the executor is stopping or the call could outlive the lease.
 func (e *Executor) attempt(stop, ctx context.Context, step order.TakenStep) Reply {
-	end := e.Clock.Now().Add(order.CallTimeout)
-	if stop.Err() != nil || !e.leases.trusted(step.Ref, end) {
+	if !e.mayCall(stop, step) {
 		return Reply{Outcome: order.OutcomeNotSent}
 	}
 	ctx, ended := e.Observer.Calling(ctx, step)
@@ -52,6 +56,12 @@ func (e *Executor) attempt(stop, ctx context.Context, step order.TakenStep) Repl
 	}
 	ended(reply.Outcome, reply.Code)
 	return reply
+}
+
+// mayCall tells whether a call may still leave: nobody stops, and it must end within the lease.
+func (e *Executor) mayCall(stop context.Context, step order.TakenStep) bool {
+	end := e.Clock.Now().Add(order.CallTimeout)
+	return stop.Err() == nil && e.leases.trusted(step.Ref, end)
 }
 
 // codeShipUnknown is the reason of a shipment of which no attempt got a definite answer.

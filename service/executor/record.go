@@ -21,10 +21,13 @@ type recorder struct {
 	wake  chan struct{}
 }
 
-// add queues a result.
-func (r *recorder) add(result order.Result) {
+// add queues results, all of them before the record loop looks.
+func (r *recorder) add(results ...order.Result) {
+	if len(results) == 0 {
+		return
+	}
 	r.mu.Lock()
-	r.queue = append(r.queue, result)
+	r.queue = append(r.queue, results...)
 	r.mu.Unlock()
 	signal(r.wake)
 }

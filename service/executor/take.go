@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"time"
 
 	"ordeal/service/order"
 )
@@ -39,9 +40,26 @@ func (e *Executor) take(stop, ctx context.Context) {
 		return
 	}
 	e.Observer.Took(began, taken)
+	e.begin(stop, ctx, taken, until)
+}
+
+// begin starts what was taken. Steps that may not be called for any more are handed back together:
+// goroutines of their own would race for the order of their results.
+func (e *Executor) begin(stop, ctx context.Context, taken []order.TakenStep, until time.Time) {
+	var unsent []order.Result
 	for _, step := range taken {
 		e.leases.hold(step.Ref, until)
-		e.workers.Add(1)
-		go e.work(stop, ctx, step) // ends within a call's timeout
+		if e.mayCall(stop, step) {
+			e.workers.Add(1)
+			go e.work(stop, ctx, step) // ends within a call's timeout
+			continue
+		}
+		result, err := e.resultOf(step, Reply{Outcome: order.OutcomeNotSent})
+		if err != nil {
+			e.inconsequent(step, err)
+			continue
+		}
+		unsent = append(unsent, result)
 	}
+	e.recorder.add(unsent...)
 }

@@ -39,13 +39,15 @@ func (s *Store) ExpiredSteps(
 	if err != nil {
 		return nil, fmt.Errorf("list expired steps: %w", err)
 	}
-	expired, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e order.ExpiredStep, err error) {
-		err = row.Scan(&e.Ref.OrderID, &e.Ref.StepNo, &e.Ref.Generation, &e.Ref.Owner, &e.Kind,
-			&e.Attempt, &e.Counted, &e.Series)
-		return e, err
-	})
+	expired, err := pgx.CollectRows(rows, scanExpired)
 	if err != nil {
 		return nil, fmt.Errorf("list expired steps: %w", err)
 	}
 	return expired, nil
+}
+
+func scanExpired(row pgx.CollectableRow) (e order.ExpiredStep, err error) {
+	err = row.Scan(&e.Ref.OrderID, &e.Ref.StepNo, &e.Ref.Generation, &e.Ref.Owner, &e.Kind,
+		&e.Attempt, &e.Counted, &e.Series)
+	return e, err
 }

@@ -8,7 +8,7 @@ import (
 
 func TestWithDatabase(t *testing.T) {
 	for name, from := range map[string]dsn{
-		"socket":           socketDSN("/tmp/x y&z", 5432),
+		"socket":           socketDSN("/run/x y&z", 5432),
 		"address":          hostDSN("127.0.0.1:5432", "postgres", "p@ss/w?rd"),
 		"url with queries": "postgresql://u:p@h:1/old?dbname=older&application_name=a+b%20c",
 		"keywords":         `host=h user=u dbname='old one' password='it\'s'`,
@@ -38,11 +38,11 @@ func TestWithDatabase(t *testing.T) {
 }
 
 func TestSocketDSN(t *testing.T) {
-	config, err := pgx.ParseConfig(string(socketDSN("/tmp/a folder&more", 4711)))
+	config, err := pgx.ParseConfig(string(socketDSN("/run/a folder&more", 4711)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.Host != "/tmp/a folder&more" || config.Port != 4711 {
+	if config.Host != "/run/a folder&more" || config.Port != 4711 {
 		t.Fatalf("leads to %s:%d", config.Host, config.Port)
 	}
 }

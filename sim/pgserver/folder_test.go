@@ -30,8 +30,8 @@ func TestFolderIn(t *testing.T) {
 
 func TestFolderParents(t *testing.T) {
 	for temp, want := range map[string][]string{
-		"/home/me/tmp": {"/home/me/tmp", "/tmp", "/var/tmp"},
-		"/tmp":         {"/tmp", "/var/tmp"},
+		"/srv/me/tmp": {"/srv/me/tmp", "/tmp", "/var/tmp"},
+		"/tmp":        {"/tmp", "/var/tmp"},
 	} {
 		if got := folderParents(temp); !slices.Equal(got, want) {
 			t.Errorf("%s: %v", temp, got)

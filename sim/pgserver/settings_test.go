@@ -52,12 +52,12 @@ dynamic_shared_memory_type = 'mmap'
 listen_addresses = '127.0.0.1'
 log_timezone = 'UTC'
 port = '4711'
-unix_socket_directories = '"/tmp/x ""y"""'
+unix_socket_directories = '"/run/x ""y"""'
 `
-	if got := configFile(settings, `/tmp/x "y"`, 4711); got != want {
+	if got := configFile(settings, `/run/x "y"`, 4711); got != want {
 		t.Fatalf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := configFile(settings, "/tmp/x", 0); !strings.Contains(got, "listen_addresses = ''\n") {
+	if got := configFile(settings, "/run/x", 0); !strings.Contains(got, "listen_addresses = ''\n") {
 		t.Fatalf("without a TCP port:\n%s", got)
 	}
 }
