@@ -44,7 +44,7 @@ var doors = []door{
 		"scenarios/model", "sim/imitation", "sim/pgserver", "reports",
 		"chaos/collect", "chaos/process", "chaos/provider", "chaos/stage", "chaos/wire"}},
 	{"chaos/wire", nil},
-	{"chaos/provider", nil},
+	{"chaos/provider", []string{"scenarios/evidence"}},
 	{"chaos/process", nil},
 	{"chaos/collect", []string{"scenarios/evidence", "sim/imitation"}},
 	{"chaos/stage", []string{"scenarios/evidence", "sim/imitation", "sim/pgserver",

@@ -148,8 +148,8 @@ func (r Result) validate() error {
 		}
 	}
 	for _, f := range r.Faults {
-		if f.Offered < 0 || f.Fired < 0 {
-			return fmt.Errorf("fault %q: negative count", f.Kind)
+		if f.Offered < 0 || f.Fired < 0 || f.Mattered < 0 || f.Compared < f.Mattered {
+			return fmt.Errorf("fault %q: impossible count", f.Kind)
 		}
 	}
 	return nil

@@ -33,8 +33,8 @@ func (r Result) markdownFailures(b *bytes.Buffer) {
 			fmt.Fprintf(b, "\n… and %d more in `%s`\n", len(r.Failures)-n, ResultFile)
 			return
 		}
-		fmt.Fprintf(b, "\n**%s** seed %d, %s: %s\n\n    %s\n", cell(f.Scenario), f.Seed,
-			cell(f.Invariant), cell(f.Message), indent.Replace(f.Command))
+		fmt.Fprintf(b, "\n**%s** seed %d, %s%s: %s\n\n%s    %s\n", cell(f.Scenario), f.Seed,
+			cell(f.Invariant), repeats(f), cell(f.Message), detail(f), indent.Replace(f.Command))
 	}
 }
 

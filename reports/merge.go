@@ -74,6 +74,8 @@ func compareFaults(a, b Fault) int { return cmp.Compare(a.Kind, b.Kind) }
 func addFaults(a, b Fault) Fault {
 	a.Offered += b.Offered
 	a.Fired += b.Fired
+	a.Compared += b.Compared
+	a.Mattered += b.Mattered
 	return a
 }
 
@@ -84,6 +86,8 @@ func compareFailures(a, b Failure) int {
 		cmp.Compare(a.Invariant, b.Invariant),
 		cmp.Compare(a.Message, b.Message),
 		cmp.Compare(a.Command, b.Command),
+		cmp.Compare(a.Repeats, b.Repeats),
+		cmp.Compare(a.Detail, b.Detail),
 	)
 }
 

@@ -10,7 +10,7 @@ import "time"
 
 // SchemaVersion is the version of the JSON form. It changes when a field is added or changes
 // its meaning.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Result is what a sweep, a shard of it, or a single run came to.
 type Result struct {
@@ -69,11 +69,15 @@ type Invariant struct {
 	Violated int64  `json:"violated"`
 }
 
-// Fault counts how often a kind of fault could have happened and how often it did.
+// Fault counts how often a kind of fault could have happened and how often it did. Of some runs
+// in which no other kind fired a twin without faults was played: Compared counts them, and
+// Mattered those whose orders fared otherwise than in the twin.
 type Fault struct {
-	Kind    string `json:"kind"`
-	Offered int64  `json:"offered"`
-	Fired   int64  `json:"fired"`
+	Kind     string `json:"kind"`
+	Offered  int64  `json:"offered"`
+	Fired    int64  `json:"fired"`
+	Compared int64  `json:"compared"`
+	Mattered int64  `json:"mattered"`
 }
 
 // Rate tells how fast the runs were. A part whose divisor is zero is zero.
@@ -90,6 +94,11 @@ type Failure struct {
 	// Invariant is the id of what was violated, or Nondeterminism, Coverage or Broken.
 	Invariant string `json:"invariant"`
 	Message   string `json:"message"`
+	// Repeats tells how well the run repeats: "exact" where a second play was equal event for
+	// event, else "n of m" plays failed in the same way; empty where it was not played again.
+	Repeats string `json:"repeats,omitempty"`
+	// Detail holds lines to look at, such as the events around a difference.
+	Detail string `json:"detail,omitempty"`
 	// Command reproduces the failure when pasted into a shell.
 	Command string `json:"command"`
 }

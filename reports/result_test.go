@@ -35,17 +35,19 @@ func sample() Result {
 			{ID: "INV-12", Title: "Money adds up"},
 		},
 		Faults: []Fault{
-			{Kind: "pause", Offered: 30_000, Fired: 212},
+			{Kind: "pause", Offered: 30_000, Fired: 212, Compared: 14, Mattered: 9},
 			{Kind: "call.reset", Offered: 4_000},
 		},
 		Failures: []Failure{
 			{Scenario: "swarm", Seed: 40, Invariant: "INV-05",
 				Message: "w1 asked for the release\n(call 7) | while *nothing* was <known>",
-				Command: "simulate run --scenario swarm --seed 40"},
+				Repeats: "exact", Command: "simulate run --scenario swarm --seed 40"},
 			{Scenario: "swarm", Seed: 7, Invariant: "INV-05", Message: "released too early",
 				Command: "simulate run --scenario swarm --seed 7"},
 			{Scenario: "swarm", Seed: 99, Invariant: Nondeterminism,
-				Message: "event 112 differs", Command: "simulate run --scenario swarm --seed 99"},
+				Message: "event 112 differs", Repeats: "3 of 10",
+				Detail:  "  both   111 call\n  first  112 timer\n  again  112 call\n",
+				Command: "simulate run --scenario swarm --seed 99"},
 		},
 	})
 }
@@ -154,7 +156,7 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ old, new string }{
-		"another version":  {`"schema_version": 1`, `"schema_version": 2`},
+		"another version":  {`"schema_version": 2`, `"schema_version": 1`},
 		"an unknown field": {`"build"`, `"colour": 1, "build"`},
 		"wrong sums":       {`"run": 400`, `"run": 401`},
 		"runs without verdict": {`"passed": 197,
@@ -186,8 +188,8 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole.Bytes())
-	f.Add([]byte(`{"schema_version":1}`))
-	f.Add([]byte(`{"schema_version":1,"config":{"a":"b, a"},"invariants":null}`))
+	f.Add([]byte(`{"schema_version":2}`))
+	f.Add([]byte(`{"schema_version":2,"config":{"a":"b, a"},"invariants":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Decode(data)
 		if err != nil {

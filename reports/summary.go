@@ -68,9 +68,10 @@ func (r Result) invariantTable() [][]string {
 }
 
 func (r Result) faultTable() [][]string {
-	rows := [][]string{{"offered", "fired", "fault"}}
+	rows := [][]string{{"offered", "fired", "mattered", "compared", "fault"}}
 	for _, f := range r.Faults {
-		rows = append(rows, []string{number(f.Offered), number(f.Fired), f.Kind})
+		rows = append(rows, []string{number(f.Offered), number(f.Fired), number(f.Mattered),
+			number(f.Compared), f.Kind})
 	}
 	return rows
 }
@@ -91,9 +92,38 @@ func (r Result) failureBlocks(b *bytes.Buffer) {
 			fmt.Fprintf(b, "\n… and %d more failures in %s\n", len(r.Failures)-n, ResultFile)
 			return
 		}
-		fmt.Fprintf(b, "\nFAIL %s seed=%d %s\n  %s\n  reproduce: %s\n",
-			f.Scenario, f.Seed, f.Invariant, oneLine(f.Message), f.Command)
+		fmt.Fprintf(b, "\nFAIL %s seed=%d %s%s\n  %s\n%s  reproduce: %s\n", f.Scenario, f.Seed,
+			f.Invariant, repeats(f), oneLine(f.Message), detail(f), f.Command)
 	}
+}
+
+// repeats tells how well a failure repeats, in brackets.
+func repeats(f Failure) string {
+	if f.Repeats == "" {
+		return ""
+	}
+	return " (" + f.Repeats + ")"
+}
+
+// detailMax bounds the lines of a detail in the renderings, detailWidth each of them, in runes.
+const (
+	detailMax   = 30
+	detailWidth = 200
+)
+
+// detail shows the first lines of what there is to look at.
+func detail(f Failure) string {
+	var b strings.Builder
+	lines := 0
+	for line := range strings.Lines(f.Detail) {
+		if lines++; lines > detailMax {
+			b.WriteString("    …\n")
+			break
+		}
+		runes := []rune(strings.TrimRight(line, "\n"))
+		b.WriteString("    " + string(runes[:min(len(runes), detailWidth)]) + "\n")
+	}
+	return b.String()
 }
 
 // messageMax bounds a message in the renderings, in runes.

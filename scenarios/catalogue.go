@@ -25,7 +25,9 @@ func judged() []string {
 // All returns the catalogue in the order in which a sweep runs it. The result is the caller's.
 func All() []Scenario {
 	return []Scenario{
-		happy(), providerFaults(), twoExecutors(), crashes(), cancels(), swarm(),
+		happy(), oneOrder(), providerFaults(), twoExecutors(), crashes(), cancels(),
+		cancelRaces(), unknownPayments(), reservationExpiry(), shippingFailures(), refunds(),
+		operatorActions(), swarm(), outages(),
 	}
 }
 

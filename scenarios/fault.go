@@ -55,6 +55,32 @@ const (
 	Pause FaultKind = "pause"
 )
 
+// Faults of the way between a client and the API. Each meets one request or one answer.
+const (
+	// ClientDisconnect lets the client hang up while its request is being served.
+	ClientDisconnect FaultKind = "client.disconnect"
+	// ClientDuplicate delivers the request twice; the second copy may be late.
+	ClientDuplicate FaultKind = "client.duplicate"
+	// ClientAnswerLost loses the answer, by a reset connection or without a sign.
+	ClientAnswerLost FaultKind = "client.answer_lost"
+)
+
+// Faults of the world around the processes.
+const (
+	// NetCut holds everything between two parties for a while, or between one process and
+	// everybody.
+	NetCut FaultKind = "net.cut"
+	// DBRestart breaks every connection to the database in use, loses every open transaction,
+	// and lets nobody in for a while.
+	DBRestart FaultKind = "db.restart"
+	// ClockProcess sets a process's clock off and lets it run too fast or too slow.
+	ClockProcess FaultKind = "clock.process"
+	// ClockJump lets a process's clock jump forward.
+	ClockJump FaultKind = "clock.jump"
+	// ClockDatabase does to the database's clock what ClockProcess does to a process's.
+	ClockDatabase FaultKind = "clock.database"
+)
+
 // Behaviours of a provider. Each is what one call meets there; see Outcome.
 const (
 	// ProviderRefused is a business refusal, remembered for the key.
@@ -87,6 +113,12 @@ var (
 	crashFaults = []FaultKind{
 		CrashBeforeCall, CrashAfterCall, CrashBeforeStatement, CrashAfterStatement,
 	}
+	clientFaults = []FaultKind{
+		ClientDisconnect, ClientDuplicate, ClientAnswerLost,
+	}
+	worldFaults = []FaultKind{
+		NetCut, DBRestart, ClockProcess, ClockJump, ClockDatabase,
+	}
 	behaviours = []FaultKind{
 		ProviderRefused, ProviderTransient, ProviderNotProcessed, ProviderPending,
 		ProviderPermanent, ProviderMalformed, ProviderWrongType, ProviderContradictory,
@@ -96,7 +128,7 @@ var (
 // FaultKinds returns every kind, in a fixed order.
 func FaultKinds() []FaultKind {
 	return slices.Concat(callFaults, statementFaults, crashFaults,
-		[]FaultKind{Pause}, behaviours)
+		[]FaultKind{Pause}, clientFaults, worldFaults, behaviours)
 }
 
 // IsBehaviour reports whether the kind is a provider's behaviour, which Outcomes draw, and not a

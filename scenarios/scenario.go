@@ -8,10 +8,13 @@
 // Probabilities are per mille of opportunities, drawn independently. The opportunities of a call
 // fault are the calls towards providers, of a statement fault the statements, of a crash before
 // or after a call the calls of executors, of a crash before or after a statement the statements
-// of executors, of a pause the calls of executors and, with a rate of its own, their statements,
-// and of an outcome the calls of its operation that reach the provider. An opportunity at which
-// several kinds come up takes the first in the order of the scenario. Crashes and pauses stop for
-// good once their count is used up.
+// of processes, of a pause the calls of executors and, with a rate of its own, their statements,
+// and of an outcome the calls of its operation that reach the provider. Those of a client fault
+// are the requests of clients, or their answers; of a cut all of these, of a restart of the
+// database the statements, of a jump of a clock the calls and statements of executors; and a clock
+// is set off when its run begins. An opportunity at which several kinds come up takes the first
+// in the order of the scenario. Crashes, pauses, cuts, restarts and jumps stop for good once their
+// count is used up.
 //
 // Swarm draws, per run, which kinds of Faults and which Outcomes are on, each with even odds and
 // never none of all: runs with few kinds reach states that a mix of everything never does.
@@ -43,6 +46,8 @@ type Scenario struct {
 	Swarm    bool
 	Crashes  Crashes
 	Pauses   Pauses
+	Cuts     Outages
+	Restarts Outages
 	Outcomes []Outcome
 	// Heal is the virtual time from the start after which nothing goes wrong any more.
 	Heal time.Duration
@@ -70,6 +75,7 @@ type Workload struct {
 	// same time as the first or later.
 	DuplicatePerMille int
 	Cancel            Cancel
+	Operators         Operators
 	// Spacing lies between one create and the next.
 	Spacing Span
 }
@@ -86,6 +92,26 @@ type Cancel struct {
 	// RepeatPerMille is how often a cancellation is sent once more, half of them under the
 	// same key.
 	RepeatPerMille int
+}
+
+// Operators is what operators decide. Each of them looks at the orders again and again and acts on
+// what asks for a person.
+type Operators struct {
+	// Count is how many there are; zero means nobody looks.
+	Count int
+	// Rounds is how often each of them looks, Every the time between.
+	Rounds Range
+	Every  Span
+	// ActPerMille is how often an order that asks for a person gets a decision in a round.
+	ActPerMille int
+	// RefundPerMille is how often a shipped or closed order gets a refund in a round.
+	RefundPerMille int
+	// WrongPerMille is how often an order gets a decision that it does not ask for,
+	// StalePerMille how often a decision is about a version that has passed, TwicePerMille how
+	// often one is sent twice under its key.
+	WrongPerMille, StalePerMille, TwicePerMille int
+	// TrespassPerMille is how often a customer tries an operator's route.
+	TrespassPerMille int
 }
 
 // Fault is how often one kind of fault happens at its opportunities.
@@ -112,6 +138,14 @@ type Pauses struct {
 	// lower than the rate at calls: most statements are polls of an idle process, and holding
 	// that shows nothing.
 	StatementPerMille int
+}
+
+// Outages bounds the cuts of the network, or the restarts of the database, of a run.
+type Outages struct {
+	// Count is how many a run may have; it draws its own limit from the range.
+	Count Range
+	// Length is how long one lasts.
+	Length Span
 }
 
 // Outcome is how often a provider treats a call of one operation in one way.

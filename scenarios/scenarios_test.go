@@ -45,8 +45,8 @@ func TestEveryFaultKindIsMandatorySomewhere(t *testing.T) {
 
 func TestFaultKindsAreDistinctAndSorted(t *testing.T) {
 	kinds := FaultKinds()
-	if len(kinds) != 24 {
-		t.Errorf("%d kinds, want 24", len(kinds))
+	if len(kinds) != 32 {
+		t.Errorf("%d kinds, want 32", len(kinds))
 	}
 	seen := map[FaultKind]bool{}
 	for _, k := range kinds {
@@ -69,7 +69,7 @@ func TestLookup(t *testing.T) {
 		t.Errorf("got %q, %v", s.Name, err)
 	}
 	_, err = Lookup("nothing")
-	if err == nil || !strings.Contains(err.Error(), "happy, provider-faults") {
+	if err == nil || !strings.Contains(err.Error(), strings.Join(Names(), ", ")) {
 		t.Errorf("got %v, want an error that lists the names", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestValidateNames(t *testing.T) {
 		{"heal: faults without an end", func(s *Scenario) { s.Heal = 0 }},
 		{"limit: no time to come to rest", func(s *Scenario) { s.Limit = 0 }},
 		{"crashes: faults and count", func(s *Scenario) { s.Crashes.Count = Range{} }},
-		{"pauses: fault and count", func(s *Scenario) { s.Pauses.Count = Range{0, 1} }},
+		{"pauses: faults and count", func(s *Scenario) { s.Pauses.Count = Range{0, 1} }},
 		{"pauses at statements: 1001", func(s *Scenario) { s.Pauses.StatementPerMille = 1001 }},
 		{"crashes.down: 0s to 48h0m0s", func(s *Scenario) {
 			s.Crashes.Down = Span{0, 48 * time.Hour}

@@ -45,6 +45,14 @@ func swarm() Scenario {
 			{DBResetBefore, 12},
 			{DBSerialization, 12},
 			{DBDeadlock, 12},
+			{ClientDisconnect, 50},
+			{ClientDuplicate, 60},
+			{ClientAnswerLost, 60},
+			{NetCut, 8},
+			{DBRestart, 4},
+			{ClockProcess, 500},
+			{ClockJump, 8},
+			{ClockDatabase, 500},
 		},
 		Swarm: true,
 		Crashes: Crashes{
@@ -56,6 +64,8 @@ func swarm() Scenario {
 			Length:            Span{5 * time.Second, 70 * time.Second},
 			StatementPerMille: 6,
 		},
+		Cuts:      Outages{Count: Range{0, 2}, Length: Span{time.Second, 50 * time.Second}},
+		Restarts:  Outages{Count: Range{0, 1}, Length: Span{0, 20 * time.Second}},
 		Outcomes:  moods(),
 		Heal:      5 * time.Minute,
 		Limit:     patience,
@@ -93,5 +103,65 @@ func moods() []Outcome {
 		{"ship", ProviderPermanent, 40},
 		{"commit", ProviderTransient, 150},
 		{"commit", ProviderMalformed, 60},
+	}
+}
+
+// outages takes away what everything stands on.
+func outages() Scenario {
+	return Scenario{
+		Name:  "outages",
+		Title: "The database restarts, the network is cut, clocks disagree",
+		Goal: "Whatever two parties cannot hear each other for a while, and whatever a clock says, " +
+			"every request has one effect and every order comes to its end.",
+		Method: "The database restarts under open statements and stays away for a while; an " +
+			"executor, the API, a provider or a client is cut off from another, longer than " +
+			"leases last; clients hang up and send twice; no two clocks agree, and some jump. " +
+			"Every process may die.",
+		Requirements: []string{"WF-001", "WF-002", "WF-005", "WF-006", "STEP-4", "STEP-6", "API-1"},
+		Invariants:   judged(),
+		Workload: Workload{
+			Orders:            Range{1, 3},
+			Items:             Range{1, 2},
+			Clients:           2,
+			DuplicatePerMille: 200,
+			Cancel: Cancel{
+				PerMille:       300,
+				AtOncePerMille: 300,
+				After:          Span{0, 20 * time.Second},
+				RepeatPerMille: 300,
+			},
+			Spacing: Span{0, 2 * time.Second},
+		},
+		Executors: 2,
+		Faults: []Fault{
+			{NetCut, 40},
+			{DBRestart, 25},
+			{ClientDisconnect, 150},
+			{ClientDuplicate, 150},
+			{ClientAnswerLost, 150},
+			{ClockProcess, 700},
+			{ClockJump, 30},
+			{ClockDatabase, 500},
+			{CrashBeforeStatement, 15},
+			{CrashAfterStatement, 15},
+			{DBLostAck, 15},
+			{CallLateArrival, 40},
+		},
+		Swarm:    true,
+		Crashes:  Crashes{Count: Range{0, 2}, Down: Span{100 * time.Millisecond, 40 * time.Second}},
+		Cuts:     Outages{Count: Range{1, 3}, Length: Span{time.Second, 60 * time.Second}},
+		Restarts: Outages{Count: Range{0, 2}, Length: Span{0, 30 * time.Second}},
+		Outcomes: []Outcome{
+			{"charge", ProviderRefused, 100},
+			{"charge", ProviderNotProcessed, 100},
+			{"reserve", ProviderTransient, 80},
+			{"ship", ProviderTransient, 80},
+		},
+		Heal:  4 * time.Minute,
+		Limit: patience,
+		Mandatory: []FaultKind{
+			NetCut, DBRestart, ClientDisconnect, ClientDuplicate, ClientAnswerLost,
+			ClockProcess, ClockJump, ClockDatabase,
+		},
 	}
 }

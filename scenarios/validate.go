@@ -73,11 +73,31 @@ func (w Workload) check() (problems []error) {
 		perMille("cancel", w.Cancel.PerMille),
 		perMille("cancel at once", w.Cancel.AtOncePerMille),
 		perMille("cancel repeat", w.Cancel.RepeatPerMille),
+		w.Operators.check(),
 	)
 	if w.Clients < 1 {
 		problems = append(problems, fmt.Errorf("clients: %d is less than 1", w.Clients))
 	}
 	return problems
+}
+
+// check looks at what operators decide.
+func (o Operators) check() (problems []error) {
+	if o.Count < 0 {
+		problems = append(problems, fmt.Errorf("operators: %d is less than none", o.Count))
+	}
+	if o.Count > 0 {
+		problems = append(problems, o.Rounds.check("operators.rounds", 1)...)
+		problems = append(problems, o.Every.check("operators.every")...)
+	}
+	return slices.Concat(problems,
+		perMille("operators act", o.ActPerMille),
+		perMille("operators refund", o.RefundPerMille),
+		perMille("operators wrong", o.WrongPerMille),
+		perMille("operators stale", o.StalePerMille),
+		perMille("operators twice", o.TwicePerMille),
+		perMille("trespass", o.TrespassPerMille),
+	)
 }
 
 // checkFaults looks at the faults of calls, statements and processes.
@@ -139,15 +159,27 @@ func (s Scenario) checkProcesses() (problems []error) {
 	if s.Executors < 1 {
 		problems = append(problems, fmt.Errorf("executors: %d is less than 1", s.Executors))
 	}
-	crash := slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind.IsCrash() })
-	if crash != (s.Crashes.Count.Max > 0) {
-		problems = append(problems, errors.New("crashes: faults and count must both be given"))
-	}
-	pause := slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind == Pause })
-	if pause != (s.Pauses.Count.Max > 0) {
-		problems = append(problems, errors.New("pauses: fault and count must both be given"))
+	for _, limit := range []struct {
+		what  string
+		kinds []FaultKind
+		count Range
+	}{
+		{"crashes", crashFaults, s.Crashes.Count},
+		{"pauses", []FaultKind{Pause}, s.Pauses.Count},
+		{"cuts", []FaultKind{NetCut}, s.Cuts.Count},
+		{"restarts", []FaultKind{DBRestart}, s.Restarts.Count},
+	} {
+		on := slices.ContainsFunc(s.Faults, func(f Fault) bool {
+			return slices.Contains(limit.kinds, f.Kind)
+		})
+		if on != (limit.count.Max > 0) {
+			problems = append(problems,
+				fmt.Errorf("%s: faults and count must both be given", limit.what))
+		}
 	}
 	return slices.Concat(problems,
+		s.Cuts.Count.check("cuts", 0), s.Cuts.Length.check("cuts.length"),
+		s.Restarts.Count.check("restarts", 0), s.Restarts.Length.check("restarts.length"),
 		s.Crashes.Count.check("crashes", 0), s.Crashes.Down.check("crashes.down"),
 		s.Pauses.Count.check("pauses", 0), s.Pauses.Length.check("pauses.length"),
 		perMille("pauses at statements", s.Pauses.StatementPerMille))

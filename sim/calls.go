@@ -71,7 +71,7 @@ func (t witness) left(r *http.Request) *evidence.Call {
 		Order:       r.Header.Get("Ordeal-Order-Id"),
 		Step:        step,
 		Attempt:     attempt,
-		At:          databaseTime(t.world.Now()),
+		At:          t.world.DatabaseTime(t.world.Now()),
 		Reply:       evidence.ReplyNone,
 	}
 	t.log.mu.Lock()
@@ -97,7 +97,7 @@ func (t witness) answered(c *evidence.Call, response *http.Response, body []byte
 	t.log.mu.Lock()
 	defer t.log.mu.Unlock()
 	c.Reply = evidence.ReplyAnswered
-	c.AnsweredAt = databaseTime(t.world.Now())
+	c.AnsweredAt = t.world.DatabaseTime(t.world.Now())
 	c.Status = response.StatusCode
 	mediaType, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	var a struct {

@@ -22,7 +22,7 @@ func (r *rig) collect(ctx context.Context, atRest bool) (*evidence.Run, error) {
 		Client:    r.customers.history(),
 		Processes: r.processes,
 		AtRest:    atRest,
-		Horizon:   databaseTime(r.end),
+		Horizon:   r.world.DatabaseTime(r.end),
 	}
 	for _, s := range r.warehouse.Stock() {
 		run.Stock = append(run.Stock, evidence.StockLine(s))
@@ -77,6 +77,7 @@ func readRows(ctx context.Context, conn *pgx.Conn, run *evidence.Run) error {
 	readAudit(&b, run)
 	readOutbox(&b, run)
 	readAttention(&b, run)
+	readRefunds(&b, run)
 	return conn.SendBatch(ctx, &b).Close()
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,86 +12,59 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
-	"ordeal/sim/pgserver"
+	"ordeal/reports"
 )
 
-// Ground is the server that runs are played on: a template database, cloned for each worker.
-type Ground struct {
-	server   *pgserver.Server
-	template string
-	mu       sync.Mutex
-	clones   []string
-}
-
-// OpenGround finds or starts a PostgreSQL server and prepares the template. Log is told which.
-func OpenGround(ctx context.Context, log io.Writer) (*Ground, error) {
-	server, err := pgserver.Start(ctx, pgserver.Options{
-		Log: log,
-		// The simulator finds deadlocks itself; the server must not choose the victim.
-		Settings: map[string]string{"deadlock_timeout": "1h"},
-	})
-	if err != nil {
-		return nil, err
-	}
-	g := &Ground{server: server, template: pgserver.UniqueName("ordeal_template")}
-	err = server.CreateDatabase(ctx, g.template)
-	if err == nil {
-		err = Prepare(ctx, server.DatabaseURL(g.template))
-	}
-	if err != nil {
-		_ = server.Close()
-		return nil, err
-	}
-	return g, nil
-}
-
-// clone makes a database for a worker and returns its URL.
-func (g *Ground) clone(ctx context.Context) (string, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock() // a template can be cloned by one at a time
-	name := pgserver.UniqueName("ordeal_worker")
-	if err := g.server.CloneDatabase(ctx, name, g.template); err != nil {
-		return "", err
-	}
-	g.clones = append(g.clones, name)
-	return g.server.DatabaseURL(name), nil
-}
-
-// OpenLab opens a lab on a database of its own, in this process.
-func (g *Ground) OpenLab(ctx context.Context) (*Lab, error) {
-	url, err := g.clone(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return OpenLab(ctx, url, g.server.CanSignal())
-}
-
-// Close stops the server, or drops what was made on one that is not ours.
-func (g *Ground) Close() error { return g.server.Close() }
-
-// worker is a worker process with a database of its own.
+// worker is a worker process with a database of its own. Whatever becomes of the process, the
+// sweep goes on:
+//
+//	                 job                    answer
+//	idle process ---------> working ---------------------> idle
+//	     ^                     |  dies (panic, kill, ...)
+//	     |  next job           |  or does not answer: asked for its goroutines, then killed
+//	     +------ no process <--+--> a finding of that seed, with what it left on stderr
+//
+// Only a process that says that its surroundings failed (exit code 5, or an answer that says so)
+// ends the sweep.
 type worker struct {
 	url       string
 	canSignal bool
 	command   WorkerCommand
-	procs     int
+	// procs is its GOMAXPROCS, gc its GOGC; zero means defaultGC.
+	procs, gc int
 
 	process *exec.Cmd
 	in      io.WriteCloser
 	out     *json.Decoder
-	stderr  *tail
+	stderr  *excerpt
 }
+
+// defaultGC is a worker's GOGC. Its heap is small, so that fewer collections cost little memory.
+const defaultGC = 400
+
+// A run has a minute of its own watchdog. A worker that says nothing for longer is asked for its
+// goroutines, by SIGQUIT, and then killed.
+const (
+	answerPatience = 3 * time.Minute
+	quitPatience   = 10 * time.Second
+)
 
 // WorkerCommand returns the command that runs Work on the database of a URL in a new process.
 type WorkerCommand func(ctx context.Context, url string, canSignal bool) *exec.Cmd
 
-// start starts the process. Procs is its GOMAXPROCS.
+// start starts the process.
 func (w *worker) start(ctx context.Context) error {
+	gc := w.gc
+	if gc == 0 {
+		gc = defaultGC
+	}
 	w.process = w.command(ctx, w.url, w.canSignal)
-	w.process.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(w.procs))
-	w.stderr = &tail{}
+	w.process.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(w.procs),
+		"GOGC="+strconv.Itoa(gc), "GOTRACEBACK=all")
+	w.stderr = &excerpt{}
 	w.process.Stderr = w.stderr
 	w.process.WaitDelay = 5 * time.Second
 	var err error
@@ -103,10 +77,14 @@ func (w *worker) start(ctx context.Context) error {
 	}
 	w.out = json.NewDecoder(bufio.NewReaderSize(out, 1<<16))
 	if err := w.process.Start(); err != nil {
+		w.process = nil
 		return fmt.Errorf("start worker: %w", err)
 	}
 	return nil
 }
+
+// errSurroundings says that a worker could not work, which is no finding.
+var errSurroundings = errors.New("the surroundings failed")
 
 // play has one job done. A worker that dies over it is a finding of that seed: the verdict is
 // broken and holds what the process left on stderr. The next job gets a new process.
@@ -116,60 +94,87 @@ func (w *worker) play(ctx context.Context, j job) (Verdict, error) {
 			return Verdict{}, err
 		}
 	}
-	var a answer
-	err := json.NewEncoder(w.in).Encode(j)
-	if err == nil {
-		err = w.out.Decode(&a)
-	}
+	a, err := w.ask(j)
 	if err != nil {
-		death := w.bury()
-		if ctx.Err() != nil {
+		death, err := w.bury()
+		switch {
+		case ctx.Err() != nil:
 			return Verdict{}, ctx.Err()
+		case err != nil:
+			return Verdict{}, fmt.Errorf("seed %d of %s: %w", j.Seed, j.Scenario, err)
 		}
-		return Verdict{Scenario: j.Scenario, Seed: j.Seed, Broken: "worker died: " + death}, nil
+		return Verdict{Scenario: j.Scenario, Seed: j.Seed, Replay: j.Replay,
+			Broken: "worker died: " + death}, nil
 	}
 	if a.Failed != "" {
-		return Verdict{}, fmt.Errorf("seed %d of %s: %s", j.Seed, j.Scenario, a.Failed)
+		return Verdict{}, fmt.Errorf("seed %d of %s: %w: %s", j.Seed, j.Scenario,
+			errSurroundings, a.Failed)
 	}
 	return a.Verdict, nil
 }
 
-// bury waits for a dead process and tells what it left behind.
-func (w *worker) bury() string {
+// ask sends a job and waits for the answer, or for the end of the process.
+func (w *worker) ask(j job) (a answer, err error) {
+	process := w.process.Process
+	quit := time.AfterFunc(answerPatience, func() { _ = process.Signal(syscall.SIGQUIT) })
+	kill := time.AfterFunc(answerPatience+quitPatience, func() { _ = process.Kill() })
+	defer quit.Stop()
+	defer kill.Stop()
+	if err := json.NewEncoder(w.in).Encode(j); err != nil {
+		return a, err
+	}
+	return a, w.out.Decode(&a)
+}
+
+// bury waits for a dead process and tells what it left behind. The error says that it ended
+// because its surroundings failed.
+func (w *worker) bury() (string, error) {
 	_ = w.in.Close()
 	err := w.process.Wait()
 	w.process = nil
-	return strings.TrimSpace(fmt.Sprintf("%v\n%s", err, w.stderr.text()))
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.ExitCode() == reports.ExitEnvironment {
+		return "", fmt.Errorf("%w: %s", errSurroundings, strings.TrimSpace(w.stderr.text()))
+	}
+	return strings.TrimSpace(fmt.Sprintf("%v\n%s", err, w.stderr.text())), nil
 }
 
 // stop lets the process end.
 func (w *worker) stop() {
 	if w.process != nil {
-		w.bury()
+		_, _ = w.bury()
 	}
 }
 
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
+// excerpt keeps the beginning and the end of what is written to it: of a crash, the reason and
+// the last goroutines.
+type excerpt struct {
+	mu         sync.Mutex
+	head, tail []byte
+	left       int // bytes left out between them
 }
 
-const tailSize = 16 << 10
+const excerptSize = 16 << 10
 
 // Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - tailSize; over > 0 {
-		t.kept = t.kept[over:]
+func (e *excerpt) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := min(len(p), excerptSize-len(e.head))
+	e.head = append(e.head, p[:n]...)
+	e.tail = append(e.tail, p[n:]...)
+	if over := len(e.tail) - excerptSize; over > 0 {
+		e.tail = append(e.tail[:0], e.tail[over:]...)
+		e.left += over
 	}
 	return len(p), nil
 }
 
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.kept)
+func (e *excerpt) text() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.left > 0 {
+		return fmt.Sprintf("%s\n... %d bytes left out ...\n%s", e.head, e.left, e.tail)
+	}
+	return string(e.head) + string(e.tail)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,6 +49,7 @@ type wish struct {
 	cancelIn    time.Duration
 	repeat      bool
 	repeatIn    time.Duration
+	trespass    bool
 	repeatKey   bool // the repeated cancellation carries the same key
 	readIn      time.Duration
 }
@@ -55,11 +57,13 @@ type wish struct {
 // begin draws the workload and starts the scripts.
 func (c *customers) begin(w *engine.World) {
 	c.world = w
-	rng := w.Rand("workload")
+	d := workloadDraw{w.Workload(), "orders"}
+	orders := d.within("", c.workload.Orders)
 	start := time.Duration(0)
-	for n := range within(rng, c.workload.Orders) {
-		wish := c.draw(rng, n)
-		start += span(rng, c.workload.Spacing)
+	for n := range orders {
+		d.about = fmt.Sprintf("order-%d", n+1)
+		wish := c.draw(d, n)
+		start += d.span("after the one before", c.workload.Spacing)
 		wish.start = start
 		c.script(wish.name, func(ctx context.Context, rng *rand.Rand) { c.live(ctx, rng, wish) })
 		if wish.duplicate {
@@ -69,53 +73,87 @@ func (c *customers) begin(w *engine.World) {
 			})
 		}
 	}
+	c.hire(c.workload.Operators)
 }
 
-// draw draws the n-th order.
-func (c *customers) draw(rng *rand.Rand, n int) wish {
+// draw draws the n-th order. What it does not do draws nothing.
+func (c *customers) draw(d workloadDraw, n int) wish {
 	customer := customerName(n % max(1, c.workload.Clients))
 	w := wish{
 		customer: customer,
 		name:     fmt.Sprintf("%s/order-%d", customer, n+1),
 		key:      fmt.Sprintf("order-%d", n+1),
-		body:     drawBody(rng, c.workload.Items),
-		readIn:   span(rng, scenarios.Span{Max: 20 * time.Second}),
+		body:     drawBody(d, c.workload.Items),
+		readIn:   d.span("read after", scenarios.Span{Max: 20 * time.Second}),
 	}
-	w.duplicate = chance(rng, c.workload.DuplicatePerMille)
-	if chance(rng, 500) {
-		w.duplicateIn = span(rng, scenarios.Span{Max: 10 * time.Second})
+	w.duplicate = d.chance("created twice", c.workload.DuplicatePerMille)
+	if w.duplicate && d.chance("second create later", 500) {
+		w.duplicateIn = d.span("second create after", scenarios.Span{Max: 10 * time.Second})
 	}
+	w.trespass = d.chance("tries an operator's route", c.workload.Operators.TrespassPerMille)
 	cancel := c.workload.Cancel
-	w.cancel = chance(rng, cancel.PerMille)
-	if !chance(rng, cancel.AtOncePerMille) {
-		w.cancelIn = span(rng, cancel.After)
+	w.cancel = d.chance("cancelled", cancel.PerMille)
+	if !w.cancel {
+		return w
 	}
-	w.repeat = chance(rng, cancel.RepeatPerMille)
-	w.repeatIn = span(rng, scenarios.Span{Max: 5 * time.Second})
-	w.repeatKey = chance(rng, 500)
+	if !d.chance("cancelled at once", cancel.AtOncePerMille) {
+		w.cancelIn = d.span("cancelled after", cancel.After)
+	}
+	w.repeat = d.chance("cancelled twice", cancel.RepeatPerMille)
+	if w.repeat {
+		w.repeatIn = d.span("second cancel after", scenarios.Span{Max: 5 * time.Second})
+		w.repeatKey = d.chance("second cancel under the same key", 500)
+	}
 	return w
 }
 
 // drawBody draws the lines of an order.
-func drawBody(rng *rand.Rand, items scenarios.Range) []byte {
+func drawBody(d workloadDraw, items scenarios.Range) []byte {
 	body := []byte(`{"items":[`)
-	for n := range within(rng, items) {
+	for n := range d.within("lines", items) {
 		if n > 0 {
 			body = append(body, ',')
 		}
-		body = fmt.Appendf(body, `{"sku":"sku-%d","quantity":%d,"unit_price":%d}`,
-			n+1, 1+rng.IntN(3), 100*(1+rng.IntN(500)))
+		body = fmt.Appendf(body, `{"sku":"sku-%d","quantity":%d,"unit_price":%d}`, n+1,
+			d.within("quantity", scenarios.Range{Min: 1, Max: 3}),
+			100*d.within("price", scenarios.Range{Min: 1, Max: 500}))
 	}
 	return append(body, `]}`...)
 }
 
-func within(rng *rand.Rand, r scenarios.Range) int { return r.Min + rng.IntN(r.Max-r.Min+1) }
+// workloadDraw draws from the recorded workload stream. Zero is the plainest workload: the
+// smallest count, at once, and no.
+type workloadDraw struct {
+	*engine.Draw
+	about string
+}
 
+func (d workloadDraw) label(what string) string { return strings.TrimSpace(d.about + " " + what) }
+
+func (d workloadDraw) within(what string, r scenarios.Range) int {
+	return r.Min + d.Choose(d.label(what), r.Max-r.Min+1)
+}
+
+func (d workloadDraw) span(what string, s scenarios.Span) time.Duration {
+	return d.Duration(d.label(what), engine.Range(s))
+}
+
+func (d workloadDraw) chance(what string, perMille int) bool {
+	const whole = 1000
+	if perMille == 0 {
+		return false
+	}
+	yes := whole-1-d.Choose(d.label(what), whole) < perMille
+	if yes {
+		d.Note("yes")
+	}
+	return yes
+}
+
+// span draws a duration for a goroutine of a customer, which no recorded stream is for.
 func span(rng *rand.Rand, s scenarios.Span) time.Duration {
 	return s.Min + time.Duration(rng.Int64N(int64(s.Max-s.Min)+1))
 }
-
-func chance(rng *rand.Rand, perMille int) bool { return rng.IntN(1000) < perMille }
 
 // script runs a part of a customer's life, with a source of randomness of its own.
 func (c *customers) script(name string, f func(context.Context, *rand.Rand)) {
@@ -133,6 +171,9 @@ func (c *customers) live(ctx context.Context, rng *rand.Rand, w wish) {
 	id := c.create(ctx, rng, w, w.name)
 	if id == "" {
 		return
+	}
+	if w.trespass {
+		c.trespass(ctx, rng, w, id)
 	}
 	if w.cancel {
 		c.sleep(ctx, w.cancelIn)
@@ -173,16 +214,13 @@ func (c *customers) insist(
 	var e evidence.Exchange
 	for range maxTries {
 		e = c.exchange(ctx, customer, client, r)
-		if !e.Unknown && e.Status < 500 && e.Code != codeInProgress || ctx.Err() != nil {
+		if !e.Undecided() || ctx.Err() != nil {
 			return e
 		}
 		c.sleep(ctx, time.Second+span(rng, scenarios.Span{Max: 4 * time.Second}))
 	}
 	return e
 }
-
-// codeInProgress is the problem code of a request whose twin is still running.
-const codeInProgress = "idempotency_in_progress"
 
 // sleep waits on the world's clock; it returns early when the run ends.
 func (c *customers) sleep(ctx context.Context, d time.Duration) {

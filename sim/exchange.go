@@ -20,6 +20,8 @@ type request struct {
 	order string
 	key   string
 	body  []byte
+	// release is the option of a close.
+	release bool
 }
 
 // target is the method and the path of the request.
@@ -27,10 +29,16 @@ func (r request) target() (method, path string) {
 	switch r.route {
 	case evidence.RouteCreate:
 		return http.MethodPost, "/api/v1/orders"
-	case evidence.RouteCancel:
-		return http.MethodPost, "/api/v1/orders/" + r.order + "/cancel"
+	case evidence.RouteList:
+		return http.MethodGet, "/api/v1/orders?limit=100"
+	case evidence.RouteRead:
+		return http.MethodGet, "/api/v1/orders/" + r.order
+	case evidence.RouteAudit:
+		return http.MethodGet, "/api/v1/orders/" + r.order + "/audit"
+	case evidence.RouteRefund:
+		return http.MethodPost, "/api/v1/orders/" + r.order + "/refunds"
 	}
-	return http.MethodGet, "/api/v1/orders/" + r.order
+	return http.MethodPost, "/api/v1/orders/" + r.order + "/" + r.route
 }
 
 // exchange makes one request and keeps what the customer saw.
@@ -38,13 +46,15 @@ func (c *customers) exchange(
 	ctx context.Context, customer, client string, r request,
 ) evidence.Exchange {
 	e := evidence.Exchange{
-		Client:      customer,
-		Route:       r.route,
-		Order:       r.order,
-		Key:         r.key,
-		Fingerprint: digest([]byte(r.route), []byte(r.order), r.body),
-		SentAt:      databaseTime(c.world.Now()),
-		Unknown:     true,
+		Client:       customer,
+		Role:         roleOf(customer),
+		Route:        r.route,
+		Order:        r.order,
+		Key:          r.key,
+		Fingerprint:  digest([]byte(r.route), []byte(r.order), r.body),
+		ReleaseStock: r.release,
+		SentAt:       c.world.DatabaseTime(c.world.Now()),
+		Unknown:      true,
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestPatience)
 	defer cancel()
@@ -85,7 +95,7 @@ func (c *customers) saw(e *evidence.Exchange, response *http.Response) {
 		return
 	}
 	e.Unknown = false
-	e.AnsweredAt = databaseTime(c.world.Now())
+	e.AnsweredAt = c.world.DatabaseTime(c.world.Now())
 	e.Status = response.StatusCode
 	e.Replayed = response.Header.Get("Idempotent-Replayed") == "true"
 	e.AnswerDigest = digest(body)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,11 +17,13 @@ type faults struct {
 	world    *engine.World
 	rest     *rest
 
-	// mix and outcomes are what this run has switched on.
-	mix      []scenarios.Fault
-	outcomes []scenarios.Outcome
-	// crashes and pauses are what is left of the run's own limits.
-	crashes, pauses int
+	// off are the faults and outcomes that this run has switched off. They keep their place
+	// in what is drawn from, so that what a value means is the same in every run.
+	off map[any]bool
+	// left is what is left of the run's own limits.
+	left map[limit]int
+	// skews are those of the processes' clocks.
+	skews map[string]skew
 	// over says that the fault period has ended.
 	over bool
 
@@ -31,8 +34,9 @@ func newFaults(s scenarios.Scenario, rest *rest) *faults {
 	return &faults{
 		scenario: s,
 		rest:     rest,
-		mix:      s.Faults,
-		outcomes: s.Outcomes,
+		off:      map[any]bool{},
+		left:     map[limit]int{},
+		skews:    map[string]skew{},
 		counted:  map[scenarios.FaultKind]*reports.Fault{},
 	}
 }
@@ -40,59 +44,93 @@ func newFaults(s scenarios.Scenario, rest *rest) *faults {
 // begin draws what this run has: with swarm, each kind is on with even odds, and never none.
 func (f *faults) begin(w *engine.World) {
 	f.world = w
-	draw := w.Faults()
-	between := func(label string, r scenarios.Range) int {
-		return r.Min + draw.Choose(label, r.Max-r.Min+1)
+	f.drawLimits()
+	if f.scenario.Swarm {
+		f.drawSwarm()
 	}
-	f.crashes = between("crashes", f.scenario.Crashes.Count)
-	f.pauses = between("pauses", f.scenario.Pauses.Count)
-	if !f.scenario.Swarm {
+	f.setClocks()
+}
+
+// aloneOneIn is how often a swarm is a single kind, whose doing cannot be another one's.
+const aloneOneIn = 8
+
+// drawSwarm draws which kinds and behaviours are on.
+func (f *faults) drawSwarm() {
+	draw := f.world.Faults()
+	if draw.Choose("swarm of one kind", aloneOneIn) == aloneOneIn-1 {
+		f.drawAlone()
 		return
 	}
-	f.mix = some(f.scenario.Faults, func(x scenarios.Fault) bool {
-		return draw.Choose("swarm "+string(x.Kind), 2) == 0
+	switchOff(f.off, f.scenario.Faults, func(x scenarios.Fault) bool {
+		return draw.Choose("swarm "+string(x.Kind), 2) == 1
 	})
-	f.outcomes = some(f.scenario.Outcomes, func(x scenarios.Outcome) bool {
-		return draw.Choose("swarm "+x.Operation+" "+string(x.Behaviour), 2) == 0
+	switchOff(f.off, f.scenario.Outcomes, func(x scenarios.Outcome) bool {
+		return draw.Choose("swarm "+x.Operation+" "+string(x.Behaviour), 2) == 1
 	})
 }
 
-// some keeps what is on; everything where nothing is.
-func some[T any](all []T, on func(T) bool) []T {
-	var kept []T
+// drawAlone draws the one fault or outcome that is on.
+func (f *faults) drawAlone() {
+	var all []any
+	for _, x := range f.scenario.Faults {
+		all = append(all, x)
+	}
+	for _, x := range f.scenario.Outcomes {
+		all = append(all, x)
+	}
+	chosen := f.world.Faults().Choose("the one kind", len(all))
+	for i, x := range all {
+		f.off[x] = i != chosen
+	}
+}
+
+// switchOff switches off what is to be, and nothing where that would be everything.
+func switchOff[T comparable](off map[any]bool, all []T, drawn func(T) bool) {
+	var chosen []T
 	for _, x := range all {
-		if on(x) {
-			kept = append(kept, x)
+		if drawn(x) {
+			chosen = append(chosen, x)
 		}
 	}
-	if len(kept) == 0 {
-		return all
+	if len(chosen) == len(all) {
+		return
 	}
-	return kept
+	for _, x := range chosen {
+		off[x] = true
+	}
 }
 
 // end stops all faults.
 func (f *faults) end() { f.over = true }
 
+// chance is a kind that an opportunity may bring.
+type chance struct {
+	scenarios.Fault
+	// off says that it cannot happen in this run, or no longer.
+	off bool
+}
+
 // draw chooses at most one kind of a mix, by one choice: zero, the plainest value, is none.
-func (f *faults) draw(label string, mix []scenarios.Fault) (scenarios.FaultKind, bool) {
-	if len(mix) == 0 {
+func (f *faults) draw(label string, mix []chance) (scenarios.FaultKind, bool) {
+	if !slices.ContainsFunc(mix, func(x chance) bool { return !x.off }) {
 		return "", false
 	}
 	const perMille = 1000
 	value := perMille - 1 - f.world.Faults().Choose(label, perMille)
 	found, ok := scenarios.FaultKind(""), false
 	for _, x := range mix {
-		c := f.count(x.Kind)
-		c.Offered++
-		if value < 0 || ok {
+		hit := value >= 0 && value < x.PerMille
+		value -= x.PerMille
+		if x.off {
 			continue
 		}
-		if value < x.PerMille {
+		c := f.count(x.Kind)
+		c.Offered++
+		if hit {
 			found, ok = x.Kind, true
 			c.Fired++
+			f.world.Faults().Note(string(x.Kind))
 		}
-		value -= x.PerMille
 	}
 	return found, ok
 }
@@ -122,15 +160,16 @@ func (f *faults) operation(op *engine.Operation, draw *engine.Draw) engine.Fate 
 	if f.over || op.Holds > 0 {
 		return engine.Fate{}
 	}
-	var mix []scenarios.Fault
-	for _, x := range f.mix {
-		if !f.applies(x.Kind, op) {
+	var mix []chance
+	for _, x := range f.scenario.Faults {
+		if !concerns(x.Kind, op) {
 			continue
 		}
+		c := chance{x, f.off[x] || f.usedUp(x.Kind)}
 		if x.Kind == scenarios.Pause && op.Kind == engine.Statement {
-			x.PerMille = f.scenario.Pauses.StatementPerMille
+			c.PerMille = f.scenario.Pauses.StatementPerMille
 		}
-		mix = append(mix, x)
+		mix = append(mix, c)
 	}
 	kind, ok := f.draw("fate", mix)
 	if !ok {
@@ -139,18 +178,22 @@ func (f *faults) operation(op *engine.Operation, draw *engine.Draw) engine.Fate 
 	return f.fate(kind, op, draw)
 }
 
-// applies tells whether an operation is an opportunity of a kind.
-func (f *faults) applies(kind scenarios.FaultKind, op *engine.Operation) bool {
-	process, _ := splitIncarnation(op.Process)
-	executor := role(process) == "executor"
+// concerns tells whether an operation is an opportunity of a kind.
+func concerns(kind scenarios.FaultKind, op *engine.Operation) bool {
 	call, statement := op.Kind == engine.Call, op.Kind == engine.Statement
 	switch kind {
 	case scenarios.CrashBeforeCall, scenarios.CrashAfterCall:
-		return executor && call && f.crashes > 0
-	case scenarios.CrashBeforeStatement, scenarios.CrashAfterStatement:
-		return executor && statement && f.crashes > 0
-	case scenarios.Pause:
-		return executor && (call || statement) && f.pauses > 0
+		return call
+	case scenarios.Pause, scenarios.ClockJump:
+		return (call || statement) && strings.HasPrefix(op.Process, executorPrefix)
+	case scenarios.ClientDisconnect, scenarios.ClientDuplicate:
+		return op.Kind == engine.Request
+	case scenarios.ClientAnswerLost:
+		return op.Kind == engine.Response
+	case scenarios.ClockProcess, scenarios.ClockDatabase:
+		return false // see setClocks
+	case scenarios.NetCut:
+		return true
 	}
 	if strings.HasPrefix(string(kind), "call.") {
 		return call
@@ -178,18 +221,32 @@ var (
 	lateArrival = engine.Range{Min: 3 * time.Second, Max: 40 * time.Second}
 	secondCopy  = engine.Range{Min: 0, Max: 30 * time.Second}
 	slowAnswer  = engine.Range{Min: 100 * time.Millisecond, Max: 2900 * time.Millisecond}
+	impatience  = engine.Range{Min: 0, Max: 20 * time.Millisecond}
 )
 
 // fate turns a kind into what the engine does.
 func (f *faults) fate(
 	kind scenarios.FaultKind, op *engine.Operation, draw *engine.Draw,
 ) engine.Fate {
-	if kind.IsCrash() {
-		f.crashes--
-	}
+	f.use(kind)
 	switch kind {
 	case scenarios.Pause:
 		return f.pause(op, draw)
+	case scenarios.NetCut:
+		return f.cut(op, draw)
+	case scenarios.DBRestart:
+		return f.restart(draw)
+	case scenarios.ClockJump:
+		return f.jump(op, draw)
+	case scenarios.ClientDisconnect:
+		return engine.Fate{Kind: engine.Disconnect, After: draw.Duration("hangs up", impatience)}
+	case scenarios.ClientDuplicate:
+		return f.late(engine.Duplicate, draw.Duration("second copy", secondCopy))
+	case scenarios.ClientAnswerLost:
+		if draw.Choose("answer lost without a sign", 2) == 1 {
+			return engine.Fate{Kind: engine.LoseRequest}
+		}
+		return engine.Fate{Kind: engine.ConnResetBefore}
 	case scenarios.CallReset:
 		if draw.Choose("reset before the effect", 2) == 1 {
 			return engine.Fate{Kind: engine.ConnResetBefore}
@@ -209,20 +266,6 @@ func (f *faults) fate(
 func (f *faults) late(kind engine.FaultKind, d time.Duration) engine.Fate {
 	f.rest.expect(f.world.Now(), d)
 	return engine.Fate{Kind: kind, After: d}
-}
-
-// pause holds the sender's process from now on, with the operation on its way.
-func (f *faults) pause(op *engine.Operation, draw *engine.Draw) engine.Fate {
-	f.pauses--
-	name, _ := splitIncarnation(op.Process)
-	length := draw.Duration("pause", engine.Range(f.scenario.Pauses.Length))
-	process := f.world.Process(name)
-	f.world.At(f.world.Now(), "pause "+name, func() {
-		if process.Running() {
-			process.Pause(length)
-		}
-	})
-	return engine.Fate{Kind: engine.Hold, After: time.Microsecond}
 }
 
 // givenUp decides about an operation whose sender stopped waiting after it had left: it is

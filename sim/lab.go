@@ -20,6 +20,7 @@ import (
 type Lab struct {
 	backend *engine.Backend
 	conn    *pgx.Conn // for what the harness itself reads, at real time
+	played  int
 }
 
 // OpenLab connects to a database made by Prepare. CanSignal says that the server's processes may
@@ -60,10 +61,20 @@ type Verdict struct {
 	Faults []reports.Fault `json:"faults"`
 	// Orders is what each order cost.
 	Orders []reports.OrderCost `json:"orders"`
+	// Outcome is a digest of what became of the orders.
+	Outcome string `json:"outcome"`
 	// Broken says why the run itself broke off, empty if it did not.
 	Broken string `json:"broken,omitempty"`
 	// Trace is the event log, where it was asked for.
 	Trace []string `json:"trace,omitempty"`
+	// Choices are those of the run, where they were asked for.
+	Choices []engine.Choice `json:"choices,omitempty"`
+	// Missed counts recorded deviations that the run never asked for, or could not take.
+	Missed int `json:"missed,omitempty"`
+	// Misfit says where and why a strictly followed recording no longer fits the run.
+	Misfit string `json:"misfit,omitempty"`
+	// Replay names the replay file of the run, empty where it has none.
+	Replay string `json:"replay,omitempty"`
 }
 
 // Judgement is what one invariant found.
@@ -92,12 +103,24 @@ func (v Verdict) Passed() bool {
 func (l *Lab) Play(
 	ctx context.Context, t *testing.T, s scenarios.Scenario, seed uint64, trace bool,
 ) (Verdict, error) {
-	if err := l.backend.Exec(ctx, reset); err != nil {
-		return Verdict{}, fmt.Errorf("reset database: %w", err)
+	return l.PlayCourse(ctx, t, s, seed, Course{}, trace)
+}
+
+// PlayCourse plays a run whose choices are made as the course says.
+func (l *Lab) PlayCourse(
+	ctx context.Context, t *testing.T, s scenarios.Scenario, seed uint64, c Course, trace bool,
+) (Verdict, error) {
+	if err := l.clear(ctx); err != nil {
+		return Verdict{}, err
 	}
 	start := time.Now()
-	r := newRig(s, seed, l.conn)
-	result := engine.Run(t, r.config(l.backend, trace), r.build)
+	r := newRig(s, seed, c, l.conn)
+	config := r.config(l.backend, trace)
+	config.Source = c.source(seed)
+	result := engine.Run(t, config, r.build)
+	if errors.Is(result.Err, engine.ErrBackend) {
+		return Verdict{}, result.Err
+	}
 	r.end = result.Counters.Virtual
 	v := Verdict{
 		Scenario:   s.Name,
@@ -111,14 +134,35 @@ func (l *Lab) Play(
 		Trace:      result.Trace,
 		Broken:     brokenBy(result),
 	}
+	if c.Choices {
+		v.Choices = result.Choices
+	}
+	if recalled, ok := config.Source.(*engine.Recalled); ok {
+		v.Missed, v.Misfit = misfit(recalled, c.Follow, result)
+	}
 	run, err := r.collect(ctx, result.Outcome != engine.EventLimit)
 	if err != nil {
 		return Verdict{}, err
 	}
+	v.Outcome = outcomeOf(run)
 	v.Orders = r.costs(run)
 	v.Invariants = judge(s, run)
 	v.Elapsed = time.Since(start)
 	return v, nil
+}
+
+// misfit tells how far a recording fitted the run.
+func misfit(r *engine.Recalled, f Follow, result *engine.Result) (missed int, why string) {
+	var mismatch *engine.RecallError
+	left := r.Missed()
+	switch {
+	case errors.As(result.Err, &mismatch):
+		why = mismatch.Error()
+	case f == Strictly && len(left) > 0:
+		why = fmt.Sprintf("choice %d no longer fits: recorded is %s %q, but the run ended before",
+			left[0].At, left[0].Stream, left[0].Label)
+	}
+	return len(left), why
 }
 
 // brokenBy tells why a run did not end as runs should. Running out of time is no reason: the

@@ -12,10 +12,11 @@ func (f *faults) plan(c imitation.Call) imitation.Behaviour {
 	if f.over {
 		return happy
 	}
-	var mix []scenarios.Fault
-	for _, o := range f.outcomes {
+	var mix []chance
+	for _, o := range f.scenario.Outcomes {
 		if o.Operation == string(c.Operation) {
-			mix = append(mix, scenarios.Fault{Kind: o.Behaviour, PerMille: o.PerMille})
+			fault := scenarios.Fault{Kind: o.Behaviour, PerMille: o.PerMille}
+			mix = append(mix, chance{fault, f.off[o]})
 		}
 	}
 	kind, ok := f.draw("plan "+string(c.Operation), mix)

@@ -23,6 +23,9 @@ var movers = []string{"CreateOrder", "CancelOrder", "RecordResults", "ExpireRese
 
 // saw looks at a performed statement.
 func (r *rest) saw(e engine.Event) {
+	if tag, poll := polls[e.Name]; poll && e.Result == tag {
+		return
+	}
 	for _, name := range movers {
 		if strings.Contains(e.Name, name) {
 			r.dirty = true

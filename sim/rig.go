@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jonboulle/clockwork"
 
+	"ordeal/reports"
 	"ordeal/scenarios"
 	"ordeal/scenarios/evidence"
 	"ordeal/service"
@@ -24,13 +28,10 @@ const (
 	executorPrefix = "executor-"
 )
 
-// The service's configuration in a world. The pauses of its loops are longer than production's:
-// an idle poll costs a statement and finds nothing.
+// The sizes of a process's pools.
 const (
-	pollEvery  = 5 * time.Second
-	sweepEvery = 10 * time.Second
-	poolSize   = 8
-	leasePool  = 2
+	poolSize      = 8
+	leasePoolSize = 2
 )
 
 // supply is the stock of each SKU in a world.
@@ -40,13 +41,15 @@ const supply = 1000
 type rig struct {
 	scenario scenarios.Scenario
 	seed     uint64
+	course   Course
 	conn     *pgx.Conn
 
 	world     *engine.World
-	faults    *faults
+	faults    trouble
 	calls     *callLog
 	customers *customers
 	rest      rest
+	pace      pace
 
 	warehouse *imitation.Warehouse
 	payment   *imitation.Payment
@@ -57,11 +60,30 @@ type rig struct {
 	end time.Duration
 }
 
-func newRig(s scenarios.Scenario, seed uint64, conn *pgx.Conn) *rig {
-	r := &rig{scenario: s, seed: seed, conn: conn, calls: &callLog{}}
+// trouble decides what goes wrong in a run, until its fault period ends.
+type trouble interface {
+	begin(w *engine.World)
+	end()
+	// operation and givenUp are the engine's policy.
+	operation(op *engine.Operation, draw *engine.Draw) engine.Fate
+	givenUp(op *engine.Operation, draw *engine.Draw) engine.Fate
+	// plan is what a provider does with a call that reaches it.
+	plan(c imitation.Call) imitation.Behaviour
+	// counts tells per kind how often it could have fired and did.
+	counts() []reports.Fault
+}
+
+func newRig(s scenarios.Scenario, seed uint64, c Course, conn *pgx.Conn) *rig {
+	r := &rig{scenario: s, seed: seed, course: c, conn: conn, calls: &callLog{}}
 	r.customers = &customers{workload: s.Workload}
 	r.rest.rig = r
 	r.faults = newFaults(s, &r.rest)
+	switch {
+	case c.Faultless:
+		r.faults = peace{}
+	case c.Strategy == Exhaustive:
+		r.faults = &enumeration{rest: &r.rest, crashes: c.Crashes}
+	}
 	return r
 }
 
@@ -80,6 +102,7 @@ func (r *rig) config(backend *engine.Backend, trace bool) engine.Config {
 		Restart: engine.Range(r.scenario.Crashes.Down),
 		Advance: engine.Advance{OneIn: 25, Max: 20 * time.Second},
 		Trace:   trace,
+		Quiet:   r.quiet(),
 	}
 }
 
@@ -89,9 +112,8 @@ func (r *rig) build(w *engine.World) {
 	r.faults.begin(w)
 	r.providers(w)
 	w.Process(apiProcess).Start(r.serve)
-	for n := range r.scenario.Executors {
-		w.Process(fmt.Sprintf("%s%d", executorPrefix, n+1)).Start(r.execute)
-	}
+	r.pace = drawPace(w.Workload())
+	r.startExecutors(w)
 	r.customers.begin(w)
 	if r.scenario.Heal > 0 {
 		w.At(r.scenario.Heal, "heal", func() {
@@ -101,9 +123,32 @@ func (r *rig) build(w *engine.World) {
 	}
 }
 
+// startExecutors starts each executor at its time.
+func (r *rig) startExecutors(w *engine.World) {
+	for _, name := range processNames(r.scenario)[1:] {
+		process := w.Process(name)
+		if in := startIn(w.Workload(), name); in > 0 {
+			w.At(in, "start "+name, func() { process.Start(r.execute) })
+			continue
+		}
+		process.Start(r.execute)
+	}
+}
+
+// processNames lists the processes of a scenario.
+func processNames(s scenarios.Scenario) []string {
+	names := []string{apiProcess}
+	for n := range s.Executors {
+		names = append(names, fmt.Sprintf("%s%d", executorPrefix, n+1))
+	}
+	return names
+}
+
 // providers adds the three external systems.
 func (r *rig) providers(w *engine.World) {
-	c := imitation.Config{Clock: providerClock{w.Clock(), r}, Planner: imitation.PlannerFunc(r.faults.plan)}
+	c := imitation.Config{
+		Clock: providerClock{w.Clock(), r}, Planner: imitation.PlannerFunc(r.faults.plan),
+	}
 	r.warehouse = imitation.NewWarehouse(imitation.WarehouseConfig{
 		Config: c, DefaultSupply: supply,
 	})
@@ -114,19 +159,21 @@ func (r *rig) providers(w *engine.World) {
 	w.Party(evidence.PartyShipping, r.shipping)
 }
 
-// providerClock is the world's clock, standing still once the run is over: a provider that is
-// read then must not find that days have gone by.
+// providerClock shows the providers the database's time, so that all evidence is on one clock. It
+// stands still once the run is over: a provider that is read then must not find that days have
+// gone by.
 type providerClock struct {
 	clockwork.Clock
 	rig *rig
 }
 
-// Now returns the time of the world.
+// Now returns the time of the database.
 func (c providerClock) Now() time.Time {
-	if c.rig.end > 0 {
-		return databaseTime(c.rig.end)
+	elapsed := c.rig.end
+	if elapsed == 0 {
+		elapsed = c.rig.world.Now()
 	}
-	return c.Clock.Now()
+	return c.rig.world.DatabaseTime(elapsed)
 }
 
 // serve runs the API process.
@@ -153,11 +200,11 @@ func (r *rig) execute(ctx context.Context, in *engine.Incarnation) error {
 
 // open wires the service as production does, with its seams leading into the world.
 func (r *rig) open(ctx context.Context, in *engine.Incarnation) (*service.Service, func(), error) {
-	work, err := openPool(ctx, in, "work", poolSize)
+	work, err := openPool(ctx, in, workPool)
 	if err != nil {
 		return nil, nil, err
 	}
-	leases, err := openPool(ctx, in, "leases", leasePool)
+	leases, err := openPool(ctx, in, leasePool)
 	if err != nil {
 		work.Close()
 		return nil, nil, err
@@ -168,15 +215,16 @@ func (r *rig) open(ctx context.Context, in *engine.Incarnation) (*service.Servic
 		Warehouse:  "http://" + evidence.PartyWarehouse,
 		Payment:    "http://" + evidence.PartyPayment,
 		Shipping:   "http://" + evidence.PartyShipping,
-		PollEvery:  pollEvery,
-		SweepEvery: sweepEvery,
+		PollEvery:  r.pace.poll,
+		SweepEvery: r.pace.sweep,
 	}, service.Dependencies{
 		Work:         work,
 		Leases:       leases,
 		Transport:    r.calls.around(r.world, in),
 		Clock:        in.Clock(),
 		Rand:         in.Rand,
-		NewRequestID: func() string { return in.Name() },
+		CursorKey:    []byte("simulated"),
+		NewRequestID: requestIDs(in.Name()),
 		Log:          slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -186,16 +234,37 @@ func (r *rig) open(ctx context.Context, in *engine.Incarnation) (*service.Servic
 	return s, closePools, nil
 }
 
+// The configurations of the pools, which take longer to parse than to use.
+var (
+	workPool  = poolConfig("work", poolSize)
+	leasePool = poolConfig("leases", leasePoolSize)
+)
+
+func poolConfig(name string, size int) func() (*pgxpool.Config, error) {
+	return sync.OnceValues(func() (*pgxpool.Config, error) {
+		return service.PoolConfig("postgres://simulated@database/orders?sslmode=disable", name,
+			size)
+	})
+}
+
+// requestIDs numbers the requests of an incarnation. They arrive one event after the other, so the
+// numbers do not depend on a race.
+func requestIDs(incarnation string) func() string {
+	var last atomic.Int64
+	name := strings.ReplaceAll(incarnation, "#", ".")
+	return func() string { return fmt.Sprintf("%s-%d", name, last.Add(1)) }
+}
+
 // openPool opens a pool of the service whose connections lead into the world.
 func openPool(
-	ctx context.Context, in *engine.Incarnation, name string, size int,
+	ctx context.Context, in *engine.Incarnation, configured func() (*pgxpool.Config, error),
 ) (*pgxpool.Pool, error) {
-	config, err := service.PoolConfig("postgres://simulated@database/orders?sslmode=disable",
-		name, size)
+	config, err := configured()
 	if err != nil {
 		return nil, err
 	}
-	in.ConfigurePool(config, name)
+	config = config.Copy()
+	in.ConfigurePool(config, config.ConnConfig.RuntimeParams["application_name"])
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
@@ -210,7 +279,7 @@ func (r *rig) onEvent(e engine.Event) {
 	case engine.EventStart:
 		name, n := splitIncarnation(e.Process)
 		r.processes = append(r.processes, evidence.Process{
-			Name: name, Role: role(name), Incarnation: n, StartedAt: databaseTime(e.At),
+			Name: name, Role: role(name), Incarnation: n, StartedAt: r.world.DatabaseTime(e.At),
 		})
 	case engine.EventExit, engine.EventCrash:
 		r.ended(e)
@@ -223,7 +292,7 @@ func (r *rig) ended(e engine.Event) {
 	for i := range r.processes {
 		p := &r.processes[i]
 		if p.Name == name && p.Incarnation == n && p.EndedAt.IsZero() {
-			p.EndedAt = databaseTime(e.At)
+			p.EndedAt = r.world.DatabaseTime(e.At)
 			p.Crashed = e.Kind == engine.EventCrash
 		}
 	}
@@ -242,13 +311,9 @@ func splitIncarnation(process string) (name string, n int) {
 	if !found {
 		return process, 0
 	}
-	if _, err := fmt.Sscanf(number, "%d", &n); err != nil {
+	n, err := strconv.Atoi(number)
+	if err != nil {
 		return process, 0
 	}
 	return name, n
-}
-
-// databaseTime is the database clock after so much virtual time.
-func databaseTime(elapsed time.Duration) time.Time {
-	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(elapsed)
 }

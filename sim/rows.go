@@ -36,21 +36,23 @@ func readOrders(b *pgx.Batch, run *evidence.Run) {
 			coalesce(reason, ''), compensation, coalesce(release_end, ''),
 			coalesce(reservation_ref, ''), coalesce(payment_ref, ''), coalesce(shipment_ref, ''),
 			reservation_deadline, coalesce(cancel_status, ''), cancel_requested_at,
-			created_at, updated_at
+			created_at, updated_at,
+			case when state in ('shipping_failed', 'release_failed') then closed_at end
 		from orders
 		order by order_id`,
 		func(row pgx.CollectableRow, o *evidence.Order) error {
 			var items []byte
-			var deadline, requested *time.Time
+			var deadline, requested, closed *time.Time
 			err := row.Scan(&o.ID, &o.Customer, &o.ProcessVersion, &o.State, &o.Version, &items,
 				&o.Total, &o.Currency, &o.Reason, &o.Compensation, &o.ReleaseEnd,
 				&o.ReservationRef, &o.PaymentRef, &o.ShipmentRef, &deadline, &o.CancelStatus,
-				&requested, &o.CreatedAt, &o.UpdatedAt)
+				&requested, &o.CreatedAt, &o.UpdatedAt, &closed)
 			if err != nil {
 				return err
 			}
 			o.Deadline = orZero(deadline)
 			o.CancelRequestedAt = orZero(requested)
+			o.ClosedAt = orZero(closed)
 			o.CreatedAt, o.UpdatedAt = o.CreatedAt.UTC(), o.UpdatedAt.UTC()
 			return readItems(items, o)
 		})
@@ -163,5 +165,17 @@ func readAttention(b *pgx.Batch, run *evidence.Run) {
 			err := row.Scan(&a.Order, &a.Reason, &a.Step, &a.Since)
 			a.Since = a.Since.UTC()
 			return err
+		})
+}
+
+func readRefunds(b *pgx.Batch, run *evidence.Run) {
+	rowsInto(b, &run.Refunds, `
+		select order_id::text, refund_no, state, version, amount, currency,
+			coalesce(reference, '')
+		from refunds
+		order by order_id, refund_no`,
+		func(row pgx.CollectableRow, f *evidence.Refund) error {
+			return row.Scan(&f.Order, &f.No, &f.State, &f.Version, &f.Amount, &f.Currency,
+				&f.Reference)
 		})
 }

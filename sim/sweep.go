@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"sync"
 	"time"
 
@@ -17,6 +18,10 @@ type SweepConfig struct {
 	Scenarios []scenarios.Scenario
 	// From and To are the first and the last seed.
 	From, To uint64
+	// Course says how the choices of the seeds' runs are made; nil means drawn evenly.
+	Course *Course
+	// Corpus are replays that are played before the seeds, those of the scenarios alone.
+	Corpus []Replay
 	// Workers is the number of worker processes. If anything is verified there is one more.
 	Workers int
 	// Budget ends the sweep after so much real time; zero means no bound.
@@ -26,6 +31,9 @@ type SweepConfig struct {
 	// Verify is the share of runs that are played twice, in another process with another
 	// GOMAXPROCS; failing ones always are.
 	Verify float64
+	// Compare is the share of runs whose faultless twin is played too, where they had one kind
+	// of fault.
+	Compare float64
 	// StopOnFirst ends the sweep at the first failure.
 	StopOnFirst bool
 	// Worker starts a worker process.
@@ -65,10 +73,9 @@ func Sweep(
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s := &sweep{SweepConfig: c, stop: stop, tally: newTally(c.Command)}
-	jobs := s.jobs()
-	s.progress.Total = len(jobs)
+	s.progress.Total = s.total()
 	start := time.Now()
-	s.work(ctx, g, jobs)
+	s.work(ctx, g)
 	result = s.tally.result(result, time.Since(start), s.Scenarios)
 	if outer.Err() != nil {
 		return result, outer.Err()
@@ -76,43 +83,65 @@ func Sweep(
 	return result, s.err
 }
 
-// jobs lists the runs: seed by seed, all scenarios, so that a sweep that ends early has covered
-// every scenario alike.
-func (s *sweep) jobs() []job {
-	var all []job
-	for seed := s.From; ; seed++ {
-		for _, x := range s.Scenarios {
-			all = append(all, job{Scenario: x.Name, Seed: seed})
+// jobs lists the runs: first the corpus, then seed by seed, all scenarios, so that a sweep that
+// ends early has covered every scenario alike.
+func (s *sweep) jobs() iter.Seq[job] {
+	return func(yield func(job) bool) {
+		n := 0
+		mine := func(j job) bool {
+			n++
+			if s.ShardCount > 0 && (n-1)%s.ShardCount != s.ShardIndex-1 {
+				return true
+			}
+			return yield(j)
 		}
-		if seed == s.To {
-			break
+		for _, j := range corpusJobs(s.Corpus, s.Scenarios) {
+			if !mine(j) {
+				return
+			}
+		}
+		for seed := s.From; ; seed++ {
+			for _, x := range s.Scenarios {
+				j := job{Scenario: x.Name, Seed: seed, Course: s.Course}
+				j.Compare = share("compare", j) < s.Compare
+				if !mine(j) {
+					return
+				}
+			}
+			if seed == s.To {
+				return
+			}
 		}
 	}
+}
+
+// total is how many runs there are.
+func (s *sweep) total() int {
+	all := uint64(len(corpusJobs(s.Corpus, s.Scenarios))) +
+		(s.To-s.From+1)*uint64(len(s.Scenarios))
 	if s.ShardCount == 0 {
-		return all
+		return int(all)
 	}
-	var mine []job
-	for i, j := range all {
-		if i%s.ShardCount == s.ShardIndex-1 {
-			mine = append(mine, j)
-		}
-	}
-	return mine
+	count, before := uint64(s.ShardCount), uint64(s.ShardIndex-1)
+	return int((all + count - 1 - before) / count)
 }
 
 // verifierProcs is the GOMAXPROCS of the process that plays runs for the second time.
 const verifierProcs = 2
 
+// suspectsWaiting bounds the runs that wait to be played again; players wait for the verifier then.
+const suspectsWaiting = 64
+
 // work spreads jobs over the workers and waits for them.
-func (s *sweep) work(ctx context.Context, g *Ground, jobs []job) {
+func (s *sweep) work(ctx context.Context, g *Ground) {
 	todo := make(chan job)
-	suspects := make(chan Verdict, len(jobs))
+	suspects := make(chan suspect, suspectsWaiting)
 	var players, verifiers sync.WaitGroup
-	for range max(1, min(s.Workers, len(jobs))) {
+	for range max(1, min(s.Workers, s.progress.Total)) {
 		players.Go(func() { s.player(ctx, g, todo, suspects) })
 	}
 	verifiers.Go(func() { s.verifier(ctx, g, suspects) })
-	for _, j := range jobs {
+	for j := range s.jobs() {
 		select {
 		case todo <- j:
 			continue
@@ -126,8 +155,14 @@ func (s *sweep) work(ctx context.Context, g *Ground, jobs []job) {
 	verifiers.Wait()
 }
 
+// suspect is a run that is to be played for the second time.
+type suspect struct {
+	job   job
+	first Verdict
+}
+
 // player plays jobs in a process of its own.
-func (s *sweep) player(ctx context.Context, g *Ground, todo <-chan job, again chan<- Verdict) {
+func (s *sweep) player(ctx context.Context, g *Ground, todo <-chan job, again chan<- suspect) {
 	w, err := s.hire(ctx, g, 1)
 	if err != nil {
 		s.fail(err)
@@ -135,37 +170,43 @@ func (s *sweep) player(ctx context.Context, g *Ground, todo <-chan job, again ch
 	}
 	defer w.stop()
 	for j := range todo {
+		verified := share("verify", j) < s.Verify
+		j.Trace = verified
 		v, err := w.play(ctx, j)
 		if err != nil {
 			s.fail(err)
 			return
 		}
-		if !v.Passed() || s.chosen(j) {
-			again <- v
+		if v.Passed() && !verified {
+			s.finish(v, check{})
 			continue
 		}
-		s.finish(v, nil)
+		select {
+		case again <- suspect{j, v}:
+		case <-ctx.Done(): // a failing run is a failing run, played again or not
+			s.finish(v, check{})
+		}
 	}
 }
 
-// verifier plays runs for the second time.
-func (s *sweep) verifier(ctx context.Context, g *Ground, again <-chan Verdict) {
+// verifier plays runs for the second time. One that it no longer comes to counts as it is.
+func (s *sweep) verifier(ctx context.Context, g *Ground, again <-chan suspect) {
 	var w *worker
-	for first := range again {
+	for run := range again {
+		var err error
 		if w == nil {
-			var err error
 			if w, err = s.hire(ctx, g, verifierProcs); err != nil {
 				s.fail(err)
-				return
+				s.finish(run.first, check{})
+				continue
 			}
 			defer w.stop()
 		}
-		difference, err := w.verify(ctx, first)
+		c, err := w.verify(ctx, run)
 		if err != nil {
 			s.fail(err)
-			return
 		}
-		s.finish(first, difference)
+		s.finish(run.first, c)
 	}
 }
 
@@ -180,18 +221,18 @@ func (s *sweep) hire(ctx context.Context, g *Ground, procs int) (*worker, error)
 	}, nil
 }
 
-// chosen draws, by a hash, whether a run is verified.
-func (s *sweep) chosen(j job) bool {
+// share draws, by a hash, a number from 0 to 1 for a run and a purpose.
+func share(purpose string, j job) float64 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "verify %s %d", j.Scenario, j.Seed)
-	return float64(h.Sum32()%10_000) < s.Verify*10_000
+	_, _ = fmt.Fprintf(h, "%s %s %d", purpose, j.Scenario, j.Seed)
+	return float64(h.Sum32()%10_000) / 10_000
 }
 
-// finish counts a verdict; difference is where a second run parted from it, nil if it did not.
-func (s *sweep) finish(v Verdict, difference *Difference) {
+// finish counts a verdict, and what playing it again came to.
+func (s *sweep) finish(v Verdict, c check) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	failed := s.tally.add(v, difference)
+	failed := s.tally.add(v, c)
 	s.progress.Done++
 	if failed {
 		s.progress.Failed++
@@ -213,63 +254,4 @@ func (s *sweep) fail(err error) {
 		s.err = err
 	}
 	s.stop()
-}
-
-// Difference is where two runs of one seed part.
-type Difference struct {
-	// First and Again are the first events that differ; empty where only the hashes are known,
-	// or where one log had ended.
-	First, Again string
-	// Index is their place in the logs, -1 where it is not known.
-	Index int
-}
-
-// String tells the difference in words.
-func (d Difference) String() string {
-	if d.Index < 0 {
-		return "the event hashes of two runs differ; more runs did not show where"
-	}
-	return fmt.Sprintf("two runs part at event %d: %q, then %q", d.Index, d.First, d.Again)
-}
-
-// searches is how many more runs look for the place where two runs part.
-const searches = 10
-
-// verify plays a run again and compares it with the first.
-func (w *worker) verify(ctx context.Context, first Verdict) (*Difference, error) {
-	j := job{Scenario: first.Scenario, Seed: first.Seed}
-	again, err := w.play(ctx, j)
-	if err != nil || again.EventHash == first.EventHash {
-		return nil, err
-	}
-	j.Trace = true
-	var before Verdict
-	for n := range searches {
-		v, err := w.play(ctx, j)
-		if err != nil {
-			return nil, err
-		}
-		if n > 0 && v.EventHash != before.EventHash {
-			return part(before.Trace, v.Trace), nil
-		}
-		before = v
-	}
-	return &Difference{Index: -1}, nil
-}
-
-// part finds the first difference of two logs.
-func part(a, b []string) *Difference {
-	for i := range max(len(a), len(b)) {
-		d := Difference{Index: i}
-		if i < len(a) {
-			d.First = a[i]
-		}
-		if i < len(b) {
-			d.Again = b[i]
-		}
-		if d.First != d.Again {
-			return &d
-		}
-	}
-	return &Difference{Index: -1}
 }

@@ -2,8 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"ordeal/reports"
 	"ordeal/scenarios"
@@ -13,15 +16,22 @@ import (
 // Shards split a sweep: together they are everything, and no run is in two.
 func TestShardsAreAPartition(t *testing.T) {
 	c := SweepConfig{From: 5, To: 14, Scenarios: scenarios.All()}
-	whole := (&sweep{SweepConfig: c}).jobs()
-	if want := 10 * len(scenarios.All()); len(whole) != want {
-		t.Fatalf("%d runs, want %d", len(whole), want)
+	all := &sweep{SweepConfig: c}
+	whole := slices.Collect(all.jobs())
+	want := 10 * len(scenarios.All())
+	if len(whole) != want || all.total() != want {
+		t.Fatalf("%d runs of %d, want %d", len(whole), all.total(), want)
 	}
 	seen := map[job]int{}
 	c.ShardCount = 7
 	for c.ShardIndex = 1; c.ShardIndex <= c.ShardCount; c.ShardIndex++ {
-		for _, j := range (&sweep{SweepConfig: c}).jobs() {
+		shard, runs := &sweep{SweepConfig: c}, 0
+		for j := range shard.jobs() {
 			seen[j]++
+			runs++
+		}
+		if runs != shard.total() {
+			t.Errorf("shard %d has %d runs, not %d", c.ShardIndex, runs, shard.total())
 		}
 	}
 	for _, j := range whole {
@@ -34,40 +44,46 @@ func TestShardsAreAPartition(t *testing.T) {
 // The last seed of all is no endless loop.
 func TestLargestSeed(t *testing.T) {
 	c := SweepConfig{From: ^uint64(0), To: ^uint64(0), Scenarios: scenarios.All()[:1]}
-	if n := len((&sweep{SweepConfig: c}).jobs()); n != 1 {
-		t.Fatalf("%d runs, want 1", n)
+	s := &sweep{SweepConfig: c}
+	if n := len(slices.Collect(s.jobs())); n != 1 || s.total() != 1 {
+		t.Fatalf("%d runs of %d, want 1", n, s.total())
 	}
 }
 
-func TestVerifyChoosesItsShare(t *testing.T) {
-	for _, share := range []float64{0, 0.05, 1} {
-		s := &sweep{SweepConfig: SweepConfig{Verify: share}}
+func TestHashChoosesItsShare(t *testing.T) {
+	for _, want := range []float64{0, 0.05, 1} {
 		chosen := 0
 		const runs = 10_000
 		for seed := range uint64(runs) {
-			if s.chosen(job{Scenario: "happy", Seed: seed}) {
+			if share("verify", job{Scenario: "happy", Seed: seed}) < want {
 				chosen++
 			}
 		}
-		if got := float64(chosen) / runs; got < share*0.8 || got > share*1.2 {
-			t.Errorf("share %v of the runs is verified, want %v", got, share)
+		if got := float64(chosen) / runs; got < want*0.8 || got > want*1.2 {
+			t.Errorf("share %v of the runs is chosen, want %v", got, want)
 		}
 	}
 }
 
 func TestPart(t *testing.T) {
 	for _, tc := range []struct {
-		a, b string
-		want Difference
+		a, b, text string
+		want       Difference
 	}{
-		{"x y z", "x y z", Difference{Index: -1}},
-		{"x y z", "x w z", Difference{First: "y", Again: "w", Index: 1}},
-		{"x y", "x y z", Difference{Again: "z", Index: 2}},
-		{"x y z", "x", Difference{First: "y", Index: 1}},
+		{"x y z", "x y z", "did not show where", Difference{Index: -1}},
+		{"x y z", "x w z", "event 1: y | w", Difference{Index: 1, Shared: []string{"x"},
+			First: []string{"y", "z"}, Again: []string{"w", "z"}}},
+		{"x y", "x y z", "event 2: the end | z", Difference{Index: 2,
+			Shared: []string{"x", "y"}, First: []string{}, Again: []string{"z"}}},
+		{"x y z", "x", "event 1: y | the end", Difference{Index: 1, Shared: []string{"x"},
+			First: []string{"y", "z"}, Again: []string{}}},
 	} {
 		got := part(strings.Fields(tc.a), strings.Fields(tc.b))
-		if *got != tc.want {
-			t.Errorf("%q and %q part at %+v, want %+v", tc.a, tc.b, *got, tc.want)
+		if diff := cmp.Diff(tc.want, *got); diff != "" {
+			t.Errorf("%q and %q: %s", tc.a, tc.b, diff)
+		}
+		if !strings.Contains(got.String(), tc.text) {
+			t.Errorf("%q and %q part at %q, want %q", tc.a, tc.b, got, tc.text)
 		}
 	}
 }
@@ -83,13 +99,16 @@ func TestTallyCountsVerdicts(t *testing.T) {
 	broken := Verdict{Scenario: "happy", Seed: 3, Broken: "worker died"}
 	count := newTally(command)
 	for _, tc := range []struct {
-		verdict    Verdict
-		difference *Difference
-		failed     bool
+		verdict Verdict
+		check   check
+		failed  bool
 	}{
-		{good, nil, false}, {bad, nil, true}, {broken, nil, true}, {good, &Difference{}, true},
+		{good, check{}, false},
+		{bad, check{repeats: exact}, true},
+		{broken, check{repeats: "0 of 10"}, true},
+		{good, check{difference: &Difference{}}, true},
 	} {
-		if got := count.add(tc.verdict, tc.difference); got != tc.failed {
+		if got := count.add(tc.verdict, tc.check); got != tc.failed {
 			t.Errorf("%+v failed: %v", tc.verdict, got)
 		}
 	}
@@ -97,7 +116,7 @@ func TestTallyCountsVerdicts(t *testing.T) {
 	if want := (reports.Seeds{Run: 4, Passed: 1, Failed: 2, Nondeterministic: 1}); r.Seeds != want {
 		t.Errorf("counted %+v, want %+v", r.Seeds, want)
 	}
-	if len(r.Failures) != 3 || r.Failures[0].Command == "" {
+	if len(r.Failures) != 3 || r.Failures[0].Command == "" || r.Failures[1].Repeats != exact {
 		t.Errorf("failures %+v", r.Failures)
 	}
 	if reports.ExitCode(r) != reports.ExitViolated {
@@ -117,7 +136,7 @@ func TestTallyMissesFaults(t *testing.T) {
 			if n < tc.fired {
 				v.Faults = []reports.Fault{{Kind: string(scenarios.Pause), Offered: 1, Fired: 1}}
 			}
-			count.add(v, nil)
+			count.add(v, check{})
 		}
 		r := count.result(reports.New(reports.Build{}, nil), 1, []scenarios.Scenario{s})
 		if len(r.Failures) != tc.failures {

@@ -16,6 +16,7 @@ type tally struct {
 	faults  map[string]map[string]reports.Fault // by scenario and kind
 	judged  map[string]*reports.Invariant
 	failed  []reports.Failure
+	kept    map[string]int // failures, by scenario and invariant
 }
 
 func newTally(command func(string, uint64) string) tally {
@@ -24,11 +25,12 @@ func newTally(command func(string, uint64) string) tally {
 		rows:    map[string]*reports.Scenario{},
 		faults:  map[string]map[string]reports.Fault{},
 		judged:  map[string]*reports.Invariant{},
+		kept:    map[string]int{},
 	}
 }
 
-// add counts a verdict and tells whether it is a failure.
-func (t *tally) add(v Verdict, difference *Difference) (failed bool) {
+// add counts a verdict, and what playing it again came to, and tells whether it is a failure.
+func (t *tally) add(v Verdict, c check) (failed bool) {
 	row := t.rows[v.Scenario]
 	if row == nil {
 		row = &reports.Scenario{Name: v.Scenario}
@@ -44,13 +46,20 @@ func (t *tally) add(v Verdict, difference *Difference) (failed bool) {
 		sum.Kind = f.Kind
 		sum.Offered += f.Offered
 		sum.Fired += f.Fired
+		sum.Compared += f.Compared
+		sum.Mattered += f.Mattered
 		t.faults[v.Scenario][f.Kind] = sum
 	}
-	t.judge(v)
+	t.judge(v, c.repeats)
 	switch {
-	case difference != nil:
+	case c.difference != nil:
 		row.Nondeterministic++
-		t.fail(v, reports.Nondeterminism, difference.String())
+		t.fail(v, reports.Failure{
+			Invariant: reports.Nondeterminism,
+			Message:   c.difference.String(),
+			Detail:    c.difference.Excerpt(),
+			Repeats:   c.repeats,
+		})
 	case !v.Passed():
 		row.Failed++
 	default:
@@ -60,10 +69,13 @@ func (t *tally) add(v Verdict, difference *Difference) (failed bool) {
 	return true
 }
 
-// judge counts what the invariants found.
-func (t *tally) judge(v Verdict) {
+// judge counts what the invariants found. Repeats tells how well the run repeats.
+func (t *tally) judge(v Verdict, repeats string) {
 	if v.Broken != "" {
-		t.fail(v, reports.Broken, v.Broken)
+		message, detail, _ := strings.Cut(v.Broken, "\n")
+		t.fail(v, reports.Failure{
+			Invariant: reports.Broken, Message: message, Detail: detail, Repeats: repeats,
+		})
 	}
 	for _, j := range v.Invariants {
 		row := t.judged[j.ID]
@@ -74,19 +86,31 @@ func (t *tally) judge(v Verdict) {
 		row.Checked += int64(j.Checked)
 		row.Violated += int64(len(j.Violations))
 		for _, violation := range j.Violations {
-			t.fail(v, j.ID, fmt.Sprintf("order %s: %s", violation.Order, violation.Message))
+			t.fail(v, reports.Failure{
+				Invariant: j.ID,
+				Message:   fmt.Sprintf("order %s: %s", violation.Order, violation.Message),
+				Repeats:   repeats,
+			})
 		}
 	}
 }
 
-func (t *tally) fail(v Verdict, what, message string) {
-	t.failed = append(t.failed, reports.Failure{
-		Scenario:  v.Scenario,
-		Seed:      v.Seed,
-		Invariant: what,
-		Message:   message,
-		Command:   t.command(v.Scenario, v.Seed),
-	})
+// failuresKept bounds the failures that are kept of one scenario and invariant. All are counted.
+const failuresKept = 100
+
+// fail keeps a failure of a run.
+func (t *tally) fail(v Verdict, f reports.Failure) {
+	about := v.Scenario + " " + f.Invariant
+	if t.kept[about]++; t.kept[about] > failuresKept {
+		return
+	}
+	f.Scenario, f.Seed = v.Scenario, v.Seed
+	f.Command = t.command(v.Scenario, v.Seed)
+	if v.Replay != "" {
+		f.Message = fmt.Sprintf("replay of %s: %s", v.Replay, f.Message)
+		f.Command = "go run ./cmd/simulate replay --loose " + v.Replay
+	}
+	t.failed = append(t.failed, f)
 }
 
 // enoughSeeds is from how many runs of a scenario on its mandatory faults must have fired.
@@ -133,8 +157,10 @@ func (t *tally) missing(s scenarios.Scenario, runs int) {
 		}
 	}
 	if len(never) > 0 {
-		t.fail(Verdict{Scenario: s.Name}, reports.Coverage,
-			fmt.Sprintf("in %d runs never fired: %s", runs, strings.Join(never, ", ")))
+		t.fail(Verdict{Scenario: s.Name}, reports.Failure{
+			Invariant: reports.Coverage,
+			Message:   fmt.Sprintf("in %d runs never fired: %s", runs, strings.Join(never, ", ")),
+		})
 	}
 }
 
@@ -143,7 +169,7 @@ func Report(
 	v Verdict, r reports.Result, command func(scenario string, seed uint64) string,
 ) reports.Run {
 	t := newTally(command)
-	t.add(v, nil)
+	t.add(v, check{})
 	return reports.Run{
 		Result:    t.result(r, v.Elapsed, []scenarios.Scenario{{Name: v.Scenario}}),
 		EventHash: v.EventHash,

@@ -17,6 +17,14 @@ type job struct {
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
 	Trace    bool   `json:"trace,omitempty"`
+	// Course says how the choices of the run are made; nil means drawn from the seed.
+	Course *Course `json:"course,omitempty"`
+	// Compare asks for a comparison with the faultless twin; see compare.
+	Compare bool `json:"compare,omitempty"`
+	// Load is how many goroutines spin beside the run.
+	Load int `json:"load,omitempty"`
+	// Replay names the replay file of the run.
+	Replay string `json:"replay,omitempty"`
 }
 
 // answer is a worker's answer to a job.
@@ -56,9 +64,18 @@ func (l *Lab) answer(ctx context.Context, t *testing.T, j job) answer {
 	if err != nil {
 		return answer{Failed: err.Error()}
 	}
-	v, err := l.Play(ctx, t, s, j.Seed, j.Trace)
+	var course Course
+	if j.Course != nil {
+		course = *j.Course
+	}
+	defer burden(j.Load)()
+	v, err := l.PlayCourse(ctx, t, s, j.Seed, course, j.Trace)
+	if err == nil && j.Compare {
+		err = l.compare(ctx, t, s, course, &v)
+	}
 	if err != nil {
 		return answer{Failed: err.Error()}
 	}
+	v.Replay = j.Replay
 	return answer{Verdict: v}
 }

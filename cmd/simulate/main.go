@@ -19,10 +19,15 @@ import (
 )
 
 type cli struct {
-	List   listCmd   `cmd:"" help:"List the scenarios."`
-	Sweep  sweepCmd  `cmd:"" help:"Play scenarios over a range of seeds and report what held."`
-	Run    runCmd    `cmd:"" help:"Play one seed of one scenario."`
-	Worker workerCmd `cmd:"" hidden:"" help:"Play runs for a sweep, asked for on standard input."`
+	List        listCmd        `cmd:"" help:"List the scenarios."`
+	Sweep       sweepCmd       `cmd:"" help:"Play scenarios over a range of seeds and report what held."`
+	Run         runCmd         `cmd:"" help:"Play one seed of one scenario."`
+	Replay      replayCmd      `cmd:"" help:"Play a replay file and tell whether it fails as recorded."`
+	Shrink      shrinkCmd      `cmd:"" help:"Make a failing run as small as possible and write its replay file."`
+	Explore     exploreCmd     `cmd:"" help:"Play every crash and every outcome of a provider, on one order."`
+	Determinism determinismCmd `cmd:"" help:"Play runs in different surroundings and compare them event for event."`
+	Merge       mergeCmd       `cmd:"" help:"Make one result of those of shards."`
+	Worker      workerCmd      `cmd:"" hidden:"" help:"Play runs for a sweep, asked for on standard input."`
 }
 
 const description = `Plays the order service under a seeded deterministic simulation.
@@ -92,9 +97,4 @@ func build() reports.Build {
 		}
 	}
 	return b
-}
-
-// reproduce is the command that plays one run again.
-func reproduce(scenario string, seed uint64) string {
-	return fmt.Sprintf("go run ./cmd/simulate run --scenario %s --seed %d --trace", scenario, seed)
 }

@@ -19,6 +19,8 @@ type runCmd struct {
 	Seed     uint64 `required:"" help:"Seed to play."`
 	Trace    bool   `help:"Print the event log, on standard output before the summary, or on standard error with --json."`
 	JSON     bool   `help:"Print the result as JSON."`
+	Record   string `type:"path" placeholder:"FILE" help:"Write a replay file of the run."`
+	strategyFlags
 }
 
 // Run plays the seed and prints what it came to.
@@ -27,34 +29,41 @@ func (c *runCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return exit{reports.ExitUsage, fmt.Errorf("--scenario: %w", err)}
 	}
+	course, err := c.course()
+	if err != nil {
+		return exit{reports.ExitUsage, err}
+	}
 	engine.Main(func(t *testing.T) int {
-		return code(c.play(ctx, t, s))
+		return code(c.play(ctx, t, s, course))
 	})
 	return nil
 }
 
-func (c *runCmd) play(ctx context.Context, t *testing.T, s scenarios.Scenario) error {
-	ground, err := sim.OpenGround(ctx, os.Stderr)
+func (c *runCmd) play(
+	ctx context.Context, t *testing.T, s scenarios.Scenario, course sim.Course,
+) error {
+	lab, closeLab, err := openLab(ctx)
 	if err != nil {
 		return environment(err)
 	}
-	defer func() { _ = ground.Close() }()
-	lab, err := ground.OpenLab(ctx)
-	if err != nil {
-		return environment(err)
-	}
-	defer func() { _ = lab.Close(context.WithoutCancel(ctx)) }()
-	verdict, err := lab.Play(ctx, t, s, c.Seed, c.Trace)
+	defer closeLab()
+	course.Choices = c.Record != ""
+	verdict, err := lab.PlayCourse(ctx, t, s, c.Seed, course, c.Trace)
 	if ctx.Err() != nil {
 		return exit{reports.ExitInterrupted, errors.New("interrupted")}
 	}
 	if err != nil {
 		return environment(err)
 	}
+	if c.Record != "" {
+		if err := writeReplay(c.Record, sim.NewReplay(build(), course, verdict)); err != nil {
+			return environment(err)
+		}
+	}
 	run := sim.Report(verdict, reports.New(build(), map[string]string{
 		"scenario": c.Scenario,
 		"seed":     fmt.Sprint(c.Seed),
-	}), reproduce)
+	}), c.reproduce)
 	if err := c.print(run, verdict); err != nil {
 		return environment(err)
 	}

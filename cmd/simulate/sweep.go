@@ -26,8 +26,10 @@ type sweepCmd struct {
 	Budget      time.Duration `help:"End after so much time, with what was played until then."`
 	Shard       string        `placeholder:"I/N" help:"Play only every N-th run, starting with the I-th."`
 	Verify      float64       `default:"0.05" help:"Share of the runs that are played twice; failing ones always are (default ${default})."`
+	Compare     float64       `default:"0.5" help:"Share of the runs with a single kind of fault whose twin without faults is played too, to tell whether the fault mattered (default ${default})."`
 	StopOnFirst bool          `help:"End at the first failure."`
 	Out         string        `default:"reports/out" type:"path" placeholder:"DIR" help:"Folder of the result (default reports/out)."`
+	strategyFlags
 }
 
 // Run plays the sweep, writes the result and prints its summary.
@@ -45,22 +47,7 @@ func (c *sweepCmd) Run(ctx context.Context) error {
 	config.Progress = progress.tell
 	result, err := sim.Sweep(ctx, ground, config, reports.New(build(), c.flags()))
 	progress.end()
-	if writeErr := result.Write(c.Out); writeErr != nil {
-		err = errors.Join(err, writeErr)
-	}
-	if summaryErr := result.Summary(os.Stdout); summaryErr != nil {
-		err = errors.Join(err, summaryErr)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return exit{reports.ExitInterrupted, errors.New("interrupted; the result is partial")}
-	case err != nil:
-		return environment(err)
-	}
-	if code := reports.ExitCode(result); code != reports.ExitHeld {
-		return exit{code: code}
-	}
-	return nil
+	return conclude(ctx, result, err, c.Out)
 }
 
 // flags are the settings that the result names.
@@ -71,6 +58,8 @@ func (c *sweepCmd) flags() map[string]string {
 		"workers":  strconv.Itoa(c.workers()),
 		"shard":    c.Shard,
 		"verify":   strconv.FormatFloat(c.Verify, 'g', -1, 64),
+		"strategy": c.Strategy,
+		"depth":    strconv.Itoa(c.Depth),
 	}
 }
 
@@ -87,9 +76,10 @@ func (c *sweepCmd) config() (sim.SweepConfig, error) {
 		Workers:     c.workers(),
 		Budget:      c.Budget,
 		Verify:      c.Verify,
+		Compare:     c.Compare,
 		StopOnFirst: c.StopOnFirst,
 		Worker:      workerProcess,
-		Command:     reproduce,
+		Command:     c.reproduce,
 	}
 	var problems []error
 	note := func(flag string, err error) {
@@ -97,7 +87,11 @@ func (c *sweepCmd) config() (sim.SweepConfig, error) {
 			problems = append(problems, fmt.Errorf("--%s: %w", flag, err))
 		}
 	}
-	var err error
+	course, err := c.course()
+	note("strategy", err)
+	s.Course = &course
+	s.Corpus, err = sim.Corpus()
+	note("corpus", err)
 	s.Scenarios, err = chosen(c.Scenario)
 	note("scenario", err)
 	s.From, s.To, err = seedRange(c.Seeds)
@@ -106,6 +100,9 @@ func (c *sweepCmd) config() (sim.SweepConfig, error) {
 	note("shard", err)
 	if c.Verify < 0 || c.Verify > 1 {
 		note("verify", errors.New("want a number from 0 to 1"))
+	}
+	if c.Compare < 0 || c.Compare > 1 {
+		note("compare", errors.New("want a number from 0 to 1"))
 	}
 	if c.Workers < 0 || c.Workers > 1024 {
 		note("workers", errors.New("want a number from 0 to 1024"))

@@ -13,6 +13,8 @@ const (
 	RouteVoid      = "void"
 	RouteShip      = "ship"
 	RouteClose     = "close"
+	RouteRefund    = "refund"
+	RouteAudit     = "audit"
 )
 
 // Exchange is one REST request and what its client saw of the answer.
@@ -21,7 +23,9 @@ type Exchange struct {
 	Seq int
 	// Client is the authenticated caller: the customer of what it creates.
 	Client string
-	Route  string
+	// Role is customer or operator.
+	Role  string
+	Route string
 	// Order is the order named in the path; empty for a create.
 	Order string
 	// Key is the Idempotency-Key, empty if none was sent.
@@ -48,6 +52,15 @@ type Exchange struct {
 
 // Accepted reports whether the answer is a success.
 func (e Exchange) Accepted() bool { return e.Status >= 200 && e.Status < 300 }
+
+// Undecided reports whether the client does not know what became of the request: it saw no answer,
+// or one that says no more than that nobody knows.
+func (e Exchange) Undecided() bool {
+	return e.Unknown || e.Status >= 500 || e.Code == CodeInProgress
+}
+
+// CodeInProgress is the problem code of a request whose twin is still under way.
+const CodeInProgress = "idempotency_in_progress"
 
 // Shown is what an answer of the API says about an order; all zero where it says nothing.
 type Shown struct {

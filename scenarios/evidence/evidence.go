@@ -24,7 +24,7 @@ import "time"
 
 // Run is everything that one run left behind, either at the end or at some quiet moment within.
 type Run struct {
-	// Orders and the slices up to Attention are the rows of the database.
+	// Orders and the slices up to Refunds are the rows of the database.
 	Orders    []Order
 	Steps     []Step
 	Attempts  []Attempt
@@ -32,6 +32,7 @@ type Run struct {
 	Audit     []Audit
 	Outbox    []Event
 	Attention []Attention
+	Refunds   []Refund
 
 	// Payment, Warehouse and Shipping are the providers' own ledgers.
 	Payment   []Entry
@@ -48,6 +49,8 @@ type Run struct {
 	// Processes is every incarnation of every process.
 	Processes []Process
 
+	// Lease is how long the executors of the run held a step; zero means 30 s.
+	Lease time.Duration
 	// AtRest says that faults are over, everything healed, and the service had the time that
 	// its liveness is bounded by: what is open now stays open.
 	AtRest bool
@@ -199,6 +202,19 @@ type Attention struct {
 	Reason string
 	Step   int
 	Since  time.Time
+}
+
+// Refund is a row of refunds.
+type Refund struct {
+	Order string
+	// No numbers the refunds of an order from 1.
+	No      int
+	State   string
+	Version int
+	// Amount is in kopecks.
+	Amount    int64
+	Currency  string
+	Reference string
 }
 
 // Process is one incarnation of one process of the service.

@@ -19,6 +19,7 @@ type View struct {
 	Audit     []Audit
 	Outbox    []Event
 	Attention []Attention
+	Refunds   []Refund
 	Payment   []Entry
 	Warehouse []Entry
 	Shipping  []Entry
@@ -90,6 +91,9 @@ func (r *Run) sort() {
 		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Reason, b.Reason),
 			cmp.Compare(a.Step, b.Step))
 	})
+	slices.SortStableFunc(r.Refunds, func(a, b Refund) int {
+		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.No, b.No))
+	})
 	for _, ledger := range [][]Entry{r.Payment, r.Warehouse, r.Shipping} {
 		slices.SortStableFunc(ledger, func(a, b Entry) int {
 			return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Seq, b.Seq))
@@ -115,6 +119,7 @@ func (r *Run) ids() []string {
 	ids = gather(ids, r.Audit, orderOfAudit)
 	ids = gather(ids, r.Outbox, orderOfEvent)
 	ids = gather(ids, r.Attention, orderOfAttention)
+	ids = gather(ids, r.Refunds, orderOfRefund)
 	ids = gather(ids, r.Payment, orderOfEntry)
 	ids = gather(ids, r.Warehouse, orderOfEntry)
 	ids = gather(ids, r.Shipping, orderOfEntry)
@@ -147,6 +152,7 @@ func (r *Run) window() {
 		v.Audit = part(r.Audit, v.ID, orderOfAudit)
 		v.Outbox = part(r.Outbox, v.ID, orderOfEvent)
 		v.Attention = part(r.Attention, v.ID, orderOfAttention)
+		v.Refunds = part(r.Refunds, v.ID, orderOfRefund)
 		v.Payment = part(r.Payment, v.ID, orderOfEntry)
 		v.Warehouse = part(r.Warehouse, v.ID, orderOfEntry)
 		v.Shipping = part(r.Shipping, v.ID, orderOfEntry)
@@ -182,6 +188,7 @@ func orderOfChange(c *Change) string       { return c.Order }
 func orderOfAudit(a *Audit) string         { return a.Order }
 func orderOfEvent(e *Event) string         { return e.Order }
 func orderOfAttention(a *Attention) string { return a.Order }
+func orderOfRefund(r *Refund) string       { return r.Order }
 func orderOfEntry(e *Entry) string         { return e.Order }
 func orderOfCall(c *Call) string           { return c.Order }
 

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"time"
 
 	"ordeal/scenarios/evidence"
@@ -136,7 +137,7 @@ var fencedResults = Invariant{
 	Check: perOrder(judgeFencedResults),
 }
 
-// Limits of a step (STEP-4, STEP-5, STEP-10).
+// Limits of a step (STEP-4, STEP-5, STEP-10). The lease is that of a run which says nothing else.
 const (
 	attemptsMax    = 5
 	leaseTime      = 30 * time.Second
@@ -148,7 +149,8 @@ var retryDelays = [...]time.Duration{
 	time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second,
 }
 
-func judgeFencedResults(t *tally, _ *evidence.Run, v evidence.View) {
+func judgeFencedResults(t *tally, r *evidence.Run, v evidence.View) {
+	lease := cmp.Or(r.Lease, leaseTime)
 	for _, s := range v.Steps {
 		attempts := v.AttemptsOf(s.No)
 		counted := 0
@@ -156,7 +158,7 @@ func judgeFencedResults(t *tally, _ *evidence.Run, v evidence.View) {
 			t.met()
 			if i > 0 {
 				judgeGeneration(t, v, attempts[i-1], a)
-				judgeDelay(t, v, s, attempts[i-1], a, counted)
+				judgeDelay(t, v, s, attempts[i-1], a, counted, lease)
 			}
 			judgeResult(t, v, s, a, attempts[i+1:])
 			if a.Generation > s.Generation {
@@ -216,7 +218,7 @@ func judgeResult(t *tally, v evidence.View, s evidence.Step, a evidence.Attempt,
 // holder died ended, at the earliest, with its first lease. One whose result came after the take
 // was stale, which judgeResult says.
 func judgeDelay(t *tally, v evidence.View, s evidence.Step, earlier, a evidence.Attempt,
-	counted int) {
+	counted int, lease time.Duration) {
 	stale := earlier.Recorded() && earlier.RecordedAt.After(a.TakenAt)
 	if earlier.Outcome == notSent || stale || counted < 1 || counted > len(retryDelays) {
 		return
@@ -227,7 +229,7 @@ func judgeDelay(t *tally, v evidence.View, s evidence.Step, earlier, a evidence.
 	}
 	end, how := earlier.RecordedAt, "ended"
 	if !earlier.Recorded() {
-		end, how = earlier.TakenAt.Add(leaseTime), "could not lose its lease before"
+		end, how = earlier.TakenAt.Add(lease), "could not lose its lease before"
 	}
 	if a.TakenAt.Before(end.Add(delay)) {
 		t.violated(v.ID, a.TakenAt, "%s step %d attempt %d was taken at %s, but attempt %d %s %s "+

@@ -228,6 +228,21 @@ func TestFencedResultsNotices(t *testing.T) {
 	}
 }
 
+// A run with shorter leases is judged by its own: what is early for 30 s may be late for 4 s.
+func TestTakeoverIsJudgedByTheLeaseOfTheRun(t *testing.T) {
+	const lease = 4 * time.Second
+	early := breaking(takenOverStory, func(r *evidence.Run) {
+		r.Lease, second(r).TakenAt = lease, start.Add(lease)
+	})
+	expectRed(t, []broken{{"short lease taken over early", early, "INV-08",
+		"could not lose its lease before"}})
+	run := takenOverStory()
+	run.Lease, second(run).TakenAt = lease, start.Add(lease+time.Second)
+	if r := fencedResults.Check(run); !r.Held() {
+		t.Errorf("got %+v, want no violation", r)
+	}
+}
+
 func TestWorkWithinLeaseNotices(t *testing.T) {
 	expectRed(t, []broken{
 		{"call of a holder that lost its step", breaking(takenOverStory, func(r *evidence.Run) {

@@ -30,34 +30,12 @@ func Lookup(id string) (i Invariant, ok bool) {
 
 // The invariants that this evidence cannot decide.
 var (
-	outboxComplete = Invariant{
-		ID:    "INV-10",
-		Title: "Events are complete and in order",
-		Text: "The outbox has exactly one event per change; each is delivered at least once and " +
-			"in order within its order, or held behind a parked one; the read model equals the " +
-			"truth at rest.",
-		Needs: []string{"outbox", "history", "deliveries", "read model"},
-	}
-	moneyAdds = Invariant{
-		ID:    "INV-12",
-		Title: "Money adds up",
-		Text: "Charged minus refunded in the payment ledger equals the same in our tables; " +
-			"refunds never exceed what was captured.",
-		Needs: []string{"payment ledger", "orders", "refunds"},
-	}
 	linearizable = Invariant{
 		ID:    "INV-14",
 		Title: "Answers agree with one order of events",
 		Text: "REST responses agree with a sequential model of the order; versions never go back " +
 			"for a client.",
 		Needs: []string{"client history", "sequential model"},
-	}
-	operatorAudit = Invariant{
-		ID:    "INV-17",
-		Title: "Operator commands are audited",
-		Text: "Each authenticated, well-formed request to an operator route has exactly one audit " +
-			"row; a replay adds none.",
-		Needs: []string{"client history with roles", "audit"},
 	}
 	cleanShutdown = Invariant{
 		ID:    "INV-18",

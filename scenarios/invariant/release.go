@@ -63,7 +63,8 @@ func lettingGo(v evidence.View) []letGo {
 // orderedByClose reports whether a person had decided by then to release a paid order's stock.
 func orderedByClose(v evidence.View, at time.Time) bool {
 	for _, e := range v.Client {
-		if e.Route == evidence.RouteClose && e.ReleaseStock && e.Accepted() && !e.SentAt.After(at) {
+		if e.Route == evidence.RouteClose && e.ReleaseStock && !e.SentAt.After(at) &&
+			(e.Accepted() || e.Undecided()) {
 			return true
 		}
 	}

@@ -186,6 +186,7 @@ var stories = []struct {
 }{
 	{"shipped", shippedStory},
 	{"refused", refusedStory},
+	{"refunded", refundedStory},
 	{"reconciled", reconciledStory},
 	{"taken over", takenOverStory},
 	{"cancelled", cancelledStory},

@@ -57,6 +57,10 @@ func (s *story) move(event, to string, step, attempt int) {
 		Order: orderID, Version: o.Version + 1, From: o.State, To: to, Event: event,
 		Step: step, Attempt: attempt, At: s.now,
 	})
+	s.run.Outbox = append(s.run.Outbox, evidence.Event{
+		Order: orderID, Sequence: o.Version + 1, EventID: "e-" + strconv.Itoa(o.Version+1),
+		Type: "order." + to, TraceID: "t-1", CreatedAt: s.now,
+	})
 	o.State, o.Version, o.UpdatedAt = to, o.Version+1, s.now
 	switch to {
 	case releasing:

@@ -11,6 +11,19 @@ import (
 
 var errNoBackend = errors.New("the run has no database")
 
+// ErrBackend says that the real server failed: it is gone, or has no room. A run that ends with it
+// tells nothing about the service.
+var ErrBackend = errors.New("the database server failed")
+
+// failBackend ends the run because of the real server.
+func (w *World) failBackend(err error) { w.Fail(fmt.Errorf("%w: %w", ErrBackend, err)) }
+
+// serverFailed tells whether a SQLSTATE is a server's own trouble: no resources left (class 53),
+// shutting down (57P), or a fault of its system (58).
+func serverFailed(state string) bool {
+	return len(state) == 5 && (state[:2] == "53" || state[:3] == "57P" || state[:2] == "58")
+}
+
 // ClockSchema is the schema that holds the database's clock, ahead of pg_catalog on every
 // session's search path; see [InstallClock].
 const ClockSchema = "sim_clock"
@@ -42,7 +55,8 @@ type Backend struct {
 	all        []*serverConn
 	admin      *pgconn.PgConn
 	monitor    *serverConn
-	moves      int // grows with everything that may release a lock
+	polls      map[string]remembered // by content; see Quiet
+	moves      int                   // grows with everything that may release a lock
 }
 
 // OpenBackend connects to the database and installs the clock where it is missing.
@@ -54,7 +68,7 @@ func OpenBackend(ctx context.Context, dsn string, opts BackendOptions) (*Backend
 	if opts.SearchPath == "" {
 		opts.SearchPath = DefaultSearchPath
 	}
-	b := &Backend{config: config, options: opts}
+	b := &Backend{config: config, options: opts, polls: map[string]remembered{}}
 	b.statements.byKey = map[string]*statement{}
 	if b.admin, err = pgconn.ConnectConfig(ctx, config.Copy()); err != nil {
 		return nil, fmt.Errorf("open backend: %w", err)

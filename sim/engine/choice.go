@@ -13,15 +13,21 @@ const (
 	StreamSchedule = "schedule"
 	// StreamFaults decides what goes wrong, and for how long.
 	StreamFaults = "faults"
+	// StreamWorkload decides what clients want, where the harness draws that from
+	// [World.Workload].
+	StreamWorkload = "workload"
 )
 
 // Choice is one decision of a run: value Value out of [0, N), asked for under Label by Stream.
 // Zero is always the plainest value: the first operation in content order, no fault, no delay.
+// The label of a choice about an operation ends in "@", its sender and its name.
 type Choice struct {
 	Stream string `json:"stream"`
 	Label  string `json:"label"`
 	N      int    `json:"n"`
 	Value  int    `json:"value"`
+	// Note says in words what came of it, where somebody said so. It decides nothing.
+	Note string `json:"note,omitempty"`
 }
 
 // Source decides the choices of a run. The engine asks for them one after the other, from one
@@ -132,8 +138,15 @@ func (d *Draw) Duration(label string, r Range) time.Duration {
 		return r.Min
 	}
 	v := d.Choose(label, steps+1)
-	return r.Min + (r.Max-r.Min)*time.Duration(v)/steps
+	length := r.Min + (r.Max-r.Min)*time.Duration(v)/steps
+	if v > 0 {
+		d.Note(length.Round(time.Microsecond).String())
+	}
+	return length
 }
+
+// Note says in words what came of the last choice of the run, for whoever reads its replay.
+func (d *Draw) Note(text string) { d.w.noteChoice(text) }
 
 // Range is a closed interval of durations.
 type Range struct{ Min, Max time.Duration }
@@ -143,11 +156,26 @@ func (w *World) choose(stream, label string, n int) int {
 	if w.closing || w.err != nil {
 		return 0
 	}
+	if w.subject != nil {
+		label += "@" + w.subject.Process + " " + w.subject.Name
+	}
 	v, err := w.source.Choose(stream, label, n)
+	return w.chosen(Choice{Stream: stream, Label: label, N: n, Value: v}, err)
+}
+
+// chosen records a choice, or ends the run.
+func (w *World) chosen(c Choice, err error) int {
 	if err != nil {
 		w.Fail(err)
 		return 0
 	}
-	w.choices = append(w.choices, Choice{Stream: stream, Label: label, N: n, Value: v})
-	return v
+	w.choices = append(w.choices, c)
+	return c.Value
+}
+
+// noteChoice notes what came of the last choice.
+func (w *World) noteChoice(text string) {
+	if n := len(w.choices); n > 0 && !w.closing {
+		w.choices[n-1].Note = text
+	}
 }

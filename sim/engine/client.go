@@ -48,7 +48,7 @@ func (s *requestSeam) perform(o *op, f Fate) (outcome, bool) {
 		return outcome{result: "refused"}, false
 	}
 	ctx, cancel := context.WithCancel(in.crashed)
-	wanted := f.Kind == Deliver || f.Kind == Duplicate || f.Kind == Delay
+	wanted := f.Kind == Deliver || f.Kind == Duplicate || f.Kind == Delay || f.Kind == Disconnect
 	if wanted && s.in == nil {
 		s.in, s.hangUp = in, cancel
 		in.requests = append(in.requests, o)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -72,16 +73,18 @@ func TestClients(t *testing.T) {
 		trouble  func(w *engine.World)
 		want     []string
 	}{
-		"well":           {5 * time.Second, none, nothing, []string{well}},
-		"crash":          {5 * time.Second, none, crash, []string{reset, "hung up"}},
-		"impatient":      {time.Second / 2, none, nothing, []string{timeout, "hung up"}},
-		"pause":          {5 * time.Second, none, pause, []string{timeout, "hung up"}},
-		"patient pause":  {time.Hour, none, pause, []string{well}},
-		"cut":            {5 * time.Second, none, cut, []string{timeout}},
-		"lost answer":    {5 * time.Second, answer(engine.LoseRequest), nothing, []string{timeout}},
-		"reset answer":   {5 * time.Second, answer(engine.ConnResetBefore), nothing, []string{reset}},
-		"refused":        {5 * time.Second, request(engine.DialFail), nothing, []string{reset}},
-		"twice":          {5 * time.Second, request(engine.Duplicate), nothing, []string{well}},
+		"well":          {5 * time.Second, none, nothing, []string{well}},
+		"crash":         {5 * time.Second, none, crash, []string{reset, "hung up"}},
+		"impatient":     {time.Second / 2, none, nothing, []string{timeout, "hung up"}},
+		"pause":         {5 * time.Second, none, pause, []string{timeout, "hung up"}},
+		"patient pause": {time.Hour, none, pause, []string{well}},
+		"cut":           {5 * time.Second, none, cut, []string{timeout}},
+		"lost answer":   {5 * time.Second, answer(engine.LoseRequest), nothing, []string{timeout}},
+		"reset answer":  {5 * time.Second, answer(engine.ConnResetBefore), nothing, []string{reset}},
+		"refused":       {5 * time.Second, request(engine.DialFail), nothing, []string{reset}},
+		"twice":         {5 * time.Second, request(engine.Duplicate), nothing, []string{well}},
+		"disconnect": {5 * time.Second, request(engine.Disconnect), nothing,
+			[]string{reset, "hung up"}},
 		"crash at reply": {5 * time.Second, answer(engine.CrashBefore), nothing, []string{reset}},
 	} {
 		var n notes
@@ -123,6 +126,38 @@ func TestPausedCall(t *testing.T) {
 	for _, want := range []string{"true 1", "false 0"} {
 		if !seen[want] {
 			t.Errorf("no run with %s in %v", want, seen)
+		}
+	}
+}
+
+// A process that crashes before a call does nothing any more, not even in the instant in which its
+// goroutines learn that the call failed.
+func TestCrashComesFirst(t *testing.T) {
+	for seed := range uint64(20) {
+		var events []engine.EventKind
+		config := engine.Config{
+			Seed:    seed,
+			Policy:  once(engine.Call, engine.Fate{Kind: engine.CrashBefore}),
+			MaxTime: time.Minute,
+			Hooks: engine.Hooks{OnEvent: func(e engine.Event) {
+				events = append(events, e.Kind)
+				if e.Kind == engine.EventCrash {
+					runtime.Gosched() // time for whoever has been woken too early
+				}
+			}},
+		}
+		r := play(t, config, func(w *engine.World) {
+			w.Process("p").Start(func(ctx context.Context, in *engine.Incarnation) error {
+				for i := range 3 {
+					_, _ = in.Invoke(context.Background(), "payment", fmt.Sprint("call ", i), nil,
+						func() ([]byte, error) { return nil, nil })
+				}
+				return nil
+			})
+		})
+		want := []engine.EventKind{engine.EventStart, engine.EventCall, engine.EventCrash}
+		if r.Err != nil || !slices.Equal(events, want) {
+			t.Fatalf("seed %d: %v, %v, want %v", seed, r.Err, events, want)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type conn struct {
 	input    []byte
 	started  bool
 	building *group
+	spare    []byte // for the messages of the next group
 	stmts    map[string]*statement
 	queue    []*op // groups written; the first is the one that waits
 	output   []byte
@@ -124,16 +125,17 @@ func (c *conn) consume() error {
 		c.startup(int(binary.BigEndian.Uint32(c.input[4:])))
 		c.input = c.input[binary.BigEndian.Uint32(c.input):]
 	}
+	left := c.input
 	for {
-		msg, rest, ok := nextMessage(c.input)
+		msg, rest, ok := nextMessage(left)
 		if !ok {
-			c.input = append(c.input[:0:0], c.input...)
+			c.input = c.input[:copy(c.input, left)] // groups hold copies of what they need
 			return nil
 		}
 		if err := c.message(msg); err != nil {
 			return err
 		}
-		c.input = rest
+		left = rest
 	}
 }
 
@@ -166,7 +168,8 @@ func (c *conn) message(msg []byte) error {
 		return nil
 	}
 	if c.building == nil {
-		c.building = &group{}
+		c.building = &group{raw: c.spare}
+		c.spare = nil
 	}
 	g := c.building
 	if err := g.add(msg, c.stmts, &c.w.cfg.Backend.statements); err != nil {
@@ -185,6 +188,7 @@ func (c *conn) send(g *group) {
 		Operation: Operation{Kind: Statement, Process: c.in.name, Party: Database, Name: g.name(),
 			SQL: g.sql}}
 	if len(c.queue) == 0 && c.sendAtOnce(o, g) {
+		c.spare = g.raw[:0]
 		return
 	}
 	c.queue = append(c.queue, o)

@@ -54,8 +54,17 @@ func InstallClock(ctx context.Context, conn *pgconn.PgConn) error {
 	return nil
 }
 
-// databaseTime is what the database's clock shows now.
-func (w *World) databaseTime() time.Time {
-	elapsed := w.Now()
+// SetDatabaseClock makes the database's clock skew ahead of virtual time and gain driftPPM
+// microseconds a second (both may be negative), as [Config].DatabaseSkew does. Use it while
+// building the world.
+func (w *World) SetDatabaseClock(skew time.Duration, driftPPM int64) {
+	w.cfg.DatabaseSkew, w.cfg.DatabaseDriftPPM = skew, driftPPM
+}
+
+// DatabaseTime returns what the database's clock shows when so much virtual time has passed.
+func (w *World) DatabaseTime(elapsed time.Duration) time.Time {
 	return w.start.Add(elapsed + w.cfg.DatabaseSkew + drifted(elapsed, w.cfg.DatabaseDriftPPM)).UTC()
 }
+
+// databaseTime is what the database's clock shows now.
+func (w *World) databaseTime() time.Time { return w.DatabaseTime(w.Now()) }

@@ -47,9 +47,27 @@
 // equal content are one choice and are performed one after the other, since nothing can tell
 // their goroutines apart.
 //
-// Every choice is a draw from a named stream of the seed ([StreamSchedule], [StreamFaults]), is
-// recorded ([Result].Choices), and can come from elsewhere ([Source], [Replay]). Every event is
-// one line of a log whose SHA-256 is [Result].EventHash.
+// Every choice is a draw from a named stream of the seed ([StreamSchedule], [StreamFaults],
+// [StreamWorkload]) and is recorded ([Result].Choices). Every event is one line of a log whose
+// SHA-256 is [Result].EventHash.
+//
+// # Choice sequences
+//
+// A run is its choices, whoever makes them. They come from a [Source]:
+//
+//	Seeded   each stream from its own generator: a random walk
+//	PCT      the next operation by priorities that change a few times, the rest as Seeded
+//	Replay   a whole recorded sequence, strictly
+//	Recall   the recorded choices that are not zero, strictly: where they no longer fit, the
+//	         run ends with the choice and the reason
+//	Adapt    of those, what fits; zero elsewhere: for shrinking, and for old recordings
+//	Bytes    a byte each, for fuzzing; zero once they are used up
+//
+// Zero is always the plainest value: the first operation in content order, no fault, no delay. So
+// [Deviations], the choices that are not zero, tell what is special about a run, and leaving some
+// out gives a plainer run. They are found again by stream, label and how often that was asked
+// for, not by position, so what was left out does not shift the rest; the label of a choice about
+// an operation names its sender and statement or call.
 //
 // # The database
 //
@@ -64,6 +82,9 @@
 // now() and its siblings come from a schema ahead of pg_catalog ([InstallClock]) and read a
 // setting that the engine sends in front of each group that begins a transaction, in the same
 // write. The database's clock can be off ([Config].DatabaseSkew).
+//
+// What an idle service asks for again and again, and what cannot have changed meanwhile, may be
+// answered from memory ([Quiet]); the log of events is the same with and without.
 //
 // Statements of several open transactions interleave, and one that waits for a row lock does not
 // stop the run: the type lockWait tells how.
@@ -98,6 +119,8 @@
 //   - Goroutines that send the same statement or call with the same arguments at one time must
 //     be interchangeable: what tells their work apart has to be in what they send.
 //   - No decision by map order. No select that can find two cases ready at one instant.
+//   - A goroutine that changes several things another one looks at changes all of them before it
+//     wakes it, and goroutines started at one instant do not hand on results before a seam.
 //   - No mutex is held across a seam (database, HTTP, clock): a mutex is no durable block.
 //   - Channels are made where they are used, not in package variables or init.
 //   - Results of more than one row have an ORDER BY; data do not depend on sequences, OIDs, or

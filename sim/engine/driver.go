@@ -184,7 +184,7 @@ func (w *World) step(groups [][]*op) {
 		w.advance(s)
 		return
 	}
-	group := groups[s.Choose("pick", len(groups))]
+	group := groups[w.pick(groups)]
 	fate := w.fate(group[0])
 	latency := s.Duration("latency", w.cfg.Latency)
 	for _, o := range group {
@@ -196,6 +196,33 @@ func (w *World) step(groups [][]*op) {
 	}
 	w.busyUntil = w.Now() + latency
 }
+
+// pick chooses whose turn it is.
+func (w *World) pick(groups [][]*op) int {
+	n := len(groups)
+	if n < 2 {
+		return 0
+	}
+	var chosen int
+	if p, ok := w.source.(Picker); ok && w.err == nil {
+		names := make([]string, n)
+		for i, g := range groups {
+			names[i] = g[0].Process + " " + g[0].Name
+		}
+		v, err := p.Pick(names)
+		chosen = w.chosen(Choice{Stream: StreamSchedule, Label: pickLabel, N: n, Value: v}, err)
+	} else {
+		chosen = w.choose(StreamSchedule, pickLabel, n)
+	}
+	if chosen > 0 {
+		o := groups[chosen][0]
+		w.noteChoice(o.Process + " " + o.Name)
+	}
+	return chosen
+}
+
+// pickLabel labels the choice of the next operation.
+const pickLabel = "pick"
 
 // advance lets a while pass, drawn from scales that grow fourfold from a millisecond.
 func (w *World) advance(s *Draw) {
@@ -214,7 +241,9 @@ func (w *World) fate(o *op) Fate {
 	if w.healed || w.cfg.Policy.Operation == nil {
 		return Fate{Kind: Deliver}
 	}
+	w.subject = o
 	f := w.cfg.Policy.Operation(&o.Operation, w.Faults())
+	w.subject = nil
 	if f.Kind == "" {
 		f.Kind = Deliver
 	}
@@ -241,8 +270,8 @@ func (w *World) apply(o *op, f Fate) {
 		w.note(o, f)
 		o.seam.abandon(o, false)
 		o.state = opDone
+		o.in.proc.Crash() // first, else the woken sender may be quick enough to send more
 		o.seam.fail(o, errReset)
-		o.in.proc.Crash()
 	case LoseRequest:
 		w.note(o, f)
 		w.lose(o)
@@ -260,12 +289,14 @@ func (f Fate) fits(o *op) bool {
 	switch f.Kind {
 	case Deliver, Hold, ConnResetBefore, LoseRequest, LoseAnswer, LateArrival, Delay, ResetAfter:
 		return true
-	case CrashBefore, CrashAfter:
+	case CrashBefore, CrashAfter, CrashAnswered:
 		return o.in != nil
 	case LostAck, SerializationFailure, Deadlock:
 		return o.Kind == Statement
 	case DialFail, Duplicate:
 		return o.Kind == Call || o.Kind == Request
+	case Disconnect:
+		return o.Kind == Request
 	case Override:
 		return o.Kind == Call && f.Answer != nil
 	}
@@ -318,12 +349,25 @@ func (w *World) conclude(o *op, f Fate) {
 		if o.in.alive() {
 			o.in.proc.Crash()
 		}
+	case CrashAnswered:
+		w.deliver(o)
+		w.quiet()
+		if o.in.alive() {
+			o.in.proc.Crash()
+		}
 	case Delay:
 		o.state = opWaiting
 		if o.Kind == Request {
 			return // its response is held instead
 		}
 		w.after(f.After, "answer "+o.Process+" "+o.Name, func() { w.deliver(o) })
+	case Disconnect:
+		w.deliver(o)
+		w.after(f.After, "disconnect "+o.Process+" "+o.Name, func() {
+			if o.state != opDone {
+				w.giveUp(o, errReset)
+			}
+		})
 	case Duplicate:
 		w.deliver(o)
 		again := *o
@@ -383,7 +427,9 @@ func (w *World) giveUp(o *op, err error) {
 	fate := Fate{Kind: Drop}
 	if (o.state == opPending || o.locked) && !w.closing && !w.healed &&
 		w.cfg.Policy.GivenUp != nil {
+		w.subject = o
 		fate = w.cfg.Policy.GivenUp(&o.Operation, w.Faults())
+		w.subject = nil
 	}
 	o.GivenUp = true
 	w.emit(Event{Kind: EventGivenUp, Process: o.Process, Party: o.Party, Name: o.Name,

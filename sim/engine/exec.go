@@ -10,31 +10,36 @@ func (sc *serverConn) exec(g *group, now time.Time, fault FaultKind,
 	if fault == SerializationFailure || fault == Deadlock {
 		return sc.execFailure(g, fault)
 	}
-	b, readies := sc.setClock(sc.out[:0], g, now)
+	b, last := sc.setClock(sc.out[:0], g, now)
 	b, ahead := sc.prepareAhead(b, g)
 	b = append(b, g.raw...)
 	sc.out = b[:0]
 	if err := sc.send(b); err != nil {
 		return reply{}, err
 	}
-	sc.expectAnswer(g, readies, ahead)
+	sc.expectAnswer(g, last, ahead)
 	return sc.advance(blocked)
 }
 
 // expectAnswer expects the answer to the group behind those to what the engine itself sent ahead
-// of it: readies groups, and then the messages that ahead stands for.
-func (sc *serverConn) expectAnswer(g *group, readies int, ahead []named) {
+// of it: to the clock's setting, up to a message of type last (0: there was none), and then the
+// messages that ahead stands for.
+func (sc *serverConn) expectAnswer(g *group, last byte, ahead []named) {
 	for _, p := range g.parses {
 		sc.stmts[p.name] = nil
 	}
-	skip, parses := readies, g.parses
-	sc.expect(readies+1, func(msg []byte) bool {
+	readies := 1
+	if last == 'Z' {
+		readies++
+	}
+	parses := g.parses
+	sc.expect(readies, func(msg []byte) bool {
 		switch {
-		case skip > 0:
-			if msg[0] == 'Z' {
-				skip--
+		case last != 0:
+			if msg[0] == last {
+				last = 0
 			}
-			return false
+			return msg[0] == 'E'
 		case msg[0] != '1' && (msg[0] != '3' || len(ahead) == 0):
 			return true
 		case len(ahead) > 0:
@@ -58,9 +63,11 @@ func (sc *serverConn) prepared(n named) {
 	sc.stmts[n.name] = n.st
 }
 
-// setClock appends the messages that set the session's clock, in a transaction of their own
-// where one is about to begin, so that the service's own can still choose its isolation level.
-func (sc *serverConn) setClock(b []byte, g *group, now time.Time) ([]byte, int) {
+// setClock appends the messages that set the session's clock, and returns the type of the last
+// message of their answer. A statement that is a transaction by itself gets them into the same
+// one, which is cheaper; where a transaction is about to begin they are one of their own, so that
+// the service's can still choose its isolation level.
+func (sc *serverConn) setClock(b []byte, g *group, now time.Time) ([]byte, byte) {
 	name := clockTransaction
 	switch {
 	case sc.status == 'E':
@@ -79,7 +86,10 @@ func (sc *serverConn) setClock(b []byte, g *group, now time.Time) ([]byte, int) 
 	b = now.AppendFormat(b, clockLayout)
 	b = endMessage(append(b, 0, 0), at)
 	b = append(b, 'E', 0, 0, 0, 9, 0, 0, 0, 0, 0)
-	return appendSync(b), 1
+	if g.single() {
+		return b, 'C'
+	}
+	return appendSync(b), 'Z'
 }
 
 // clockLayout has a fixed width; setClock relies on it.

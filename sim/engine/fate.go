@@ -21,6 +21,9 @@ const (
 	CrashBefore FaultKind = "crash_before"
 	// CrashAfter performs the operation and crashes the sender's process before the answer.
 	CrashAfter FaultKind = "crash_after"
+	// CrashAnswered performs the operation, delivers the answer, and crashes the sender's
+	// process when it is about to do the next thing at a seam.
+	CrashAnswered FaultKind = "crash_answered"
 	// SerializationFailure fails a statement, and its transaction, with SQLSTATE 40001.
 	SerializationFailure FaultKind = "serialization_failure"
 	// Deadlock fails a statement, and its transaction, with SQLSTATE 40P01.
@@ -43,6 +46,9 @@ const (
 	LateArrival FaultKind = "late_arrival"
 	// Duplicate performs a call or request now, and once more after Fate.After, for nobody.
 	Duplicate FaultKind = "duplicate"
+	// Disconnect performs a client's request, and lets the client hang up after Fate.After if
+	// it still waits then.
+	Disconnect FaultKind = "disconnect"
 	// Override answers a call with Fate.Answer; the party is not asked.
 	Override FaultKind = "override"
 	// Drop forgets an operation that its sender has given up. It is no fault.
@@ -59,14 +65,12 @@ const (
 	Cut FaultKind = "cut"
 	// DatabaseRestart breaks every connection and loses every open transaction.
 	DatabaseRestart FaultKind = "database_restart"
-	// Disconnect makes a client give up its request.
-	Disconnect FaultKind = "disconnect"
 )
 
 // Fate is what a policy decides for one operation. The zero value means [Deliver].
 type Fate struct {
 	Kind FaultKind
-	// After is used by Hold, Delay, LateArrival and Duplicate.
+	// After is used by Hold, Delay, LateArrival, Duplicate and Disconnect.
 	After time.Duration
 	// Header is added to the request of a call before its party sees it.
 	Header http.Header

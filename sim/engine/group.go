@@ -143,6 +143,19 @@ func (g *group) name() string {
 	return strings.Join(g.names, "+")
 }
 
+// single reports whether the group is one plain statement, for which it makes no difference
+// whether another one ran in its transaction before.
+func (g *group) single() bool {
+	if len(g.names) != 1 || g.raw[0] == 'Q' || g.session {
+		return false
+	}
+	switch g.ends {
+	case "select", "with", "insert", "update", "delete":
+		return true
+	}
+	return false
+}
+
 // isPing reports whether the group is a simple query without a statement.
 func (g *group) isPing() bool {
 	return len(g.sql) == 1 && g.raw[0] == 'Q' && isEmptyQuery(g.sql[0])

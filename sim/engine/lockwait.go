@@ -166,7 +166,7 @@ func (w *World) settleLocks() bool {
 	}
 	waits, err := b.waits(conns)
 	if err != nil {
-		w.Fail(err)
+		w.failBackend(err)
 		return false
 	}
 	for _, l := range w.locks {
@@ -193,7 +193,7 @@ func (w *World) goOn(l *lockWait) {
 	r, err := sc.advance(b.lockCheck(sc))
 	switch {
 	case err != nil:
-		w.Fail(err)
+		w.failBackend(err)
 		l.seam.waiting = nil
 	case r.blocked:
 		b.halt(sc)
@@ -206,7 +206,7 @@ func (w *World) goOn(l *lockWait) {
 func (w *World) gotLock(l *lockWait, r reply) {
 	sc := l.seam.waiting
 	l.seam.waiting, l.o.locked = nil, false
-	w.performed(l.o, l.fate, l.seam.performed(sc, r))
+	w.performed(l.o, l.fate, l.seam.performed(l.o, sc, r))
 	if l.o.state == opDone {
 		l.o.arriving = false
 		l.seam.abandon(l.o, false)
@@ -262,7 +262,7 @@ func (w *World) breakDeadlock(cycle []*lockWait) {
 		Name: victim.o.Name, Args: uint64(victim.o.args), Result: strconv.Itoa(len(cycle))})
 	r, err := w.cfg.Backend.cancel(victim.seam.waiting)
 	if err != nil {
-		w.Fail(err)
+		w.failBackend(err)
 		victim.seam.waiting = nil
 		return
 	}

@@ -24,6 +24,8 @@ type Config struct {
 	Policy Policy
 	// Hooks let the harness watch.
 	Hooks Hooks
+	// Quiet names the statements whose answers need not be asked for again and again.
+	Quiet Quiet
 	// Goal ends the run well. It is asked whenever all is quiet, so it should be cheap.
 	Goal func(*World) bool
 	// MaxEvents and MaxTime (virtual) bound the run; defaults 100,000 and 24 h.
@@ -74,6 +76,7 @@ const (
 type Counters struct {
 	Statements int           `json:"statements"`
 	RoundTrips int           `json:"round_trips"`
+	Remembered int           `json:"remembered"` // of the round trips; see Quiet
 	Calls      int           `json:"calls"`
 	Requests   int           `json:"requests"`
 	Events     int           `json:"events"`
@@ -156,7 +159,8 @@ func newWorld(cfg Config) *World {
 	return &World{cfg: cfg, source: cfg.Source, log: newEventLog(cfg.Trace),
 		procs: map[string]*Process{}, parties: map[string]http.Handler{},
 		cuts: map[[2]string]time.Duration{}, conns: map[*conn]struct{}{},
-		faults: faultCounts{}, outside: newOutsider()}
+		faults: faultCounts{}, outside: newOutsider(),
+		memory: memory{quiet: cfg.Quiet}}
 }
 
 // run is the main goroutine of the bubble.

@@ -1,5 +1,7 @@
 package engine
 
+import "errors"
+
 // statementSeam performs one message group of a virtual connection.
 type statementSeam struct {
 	c      *conn
@@ -26,6 +28,11 @@ func (s *statementSeam) perform(o *op, f Fate) (outcome, bool) {
 		s.err = errReset
 		return outcome{result: "down"}, false
 	}
+	if known, ok := w.recall(o, s.g, f.Kind); ok {
+		w.counters.Remembered++
+		s.answer = append(s.answer[:0], known.bytes...)
+		return known.outcome, false
+	}
 	sc, err := s.borrow()
 	if err != nil {
 		return s.broken(err)
@@ -38,21 +45,26 @@ func (s *statementSeam) perform(o *op, f Fate) (outcome, bool) {
 		s.waiting = sc
 		return outcome{}, true
 	}
-	return s.performed(sc, r), false
+	return s.performed(o, sc, r), false
 }
 
 // broken ends the run: the real database is gone, and nothing simulated may look like it.
 func (s *statementSeam) broken(err error) (outcome, bool) {
-	s.c.w.Fail(err)
+	s.c.w.failBackend(err)
 	s.err = errReset
 	return outcome{result: "lost"}, false
 }
 
 // performed takes the server's answer over.
-func (s *statementSeam) performed(sc *serverConn, r reply) outcome {
+func (s *statementSeam) performed(o *op, sc *serverConn, r reply) outcome {
 	s.answer = append(s.answer[:0], r.bytes...)
 	s.keep(sc)
-	return outcome{r.result(), r.rows}
+	out := outcome{r.result(), r.rows}
+	if serverFailed(r.state) {
+		s.c.w.failBackend(errors.New("SQLSTATE " + r.state))
+	}
+	s.c.w.learn(o, s.g, out, s.answer)
+	return out
 }
 
 // borrow returns the server connection of the open transaction, or a free one.
@@ -115,10 +127,10 @@ func (s *statementSeam) fail(_ *op, err error) {
 	c.wakeReader()
 }
 
-func (s *statementSeam) abandon(_ *op, late bool) {
+func (s *statementSeam) abandon(o *op, late bool) {
 	c := s.c
 	if s.waiting != nil && !late {
-		s.cancel()
+		s.cancel(o)
 	}
 	switch {
 	case late && !s.detached:
@@ -133,7 +145,7 @@ func (s *statementSeam) abandon(_ *op, late bool) {
 }
 
 // cancel ends a statement that waits for a lock, as a cancel request does.
-func (s *statementSeam) cancel() {
+func (s *statementSeam) cancel(o *op) {
 	sc := s.waiting
 	s.waiting = nil
 	r, err := s.c.w.cfg.Backend.cancel(sc)
@@ -141,7 +153,7 @@ func (s *statementSeam) cancel() {
 		s.broken(err)
 		return
 	}
-	s.performed(sc, r)
+	s.performed(o, sc, r)
 }
 
 // release frees the server connection; an open transaction is rolled back. Driver.

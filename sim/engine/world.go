@@ -47,8 +47,10 @@ type World struct {
 	conns        map[*conn]struct{}
 	locks        []*lockWait
 	settledMoves int
+	memory       memory
 
 	choices  []Choice
+	subject  *op // that a policy is being asked about
 	faults   faultCounts
 	counters Counters
 	err      error
@@ -72,6 +74,9 @@ func (w *World) Faults() *Draw { return &Draw{w: w, stream: StreamFaults} }
 
 // Schedule returns the recorded schedule stream. Driver.
 func (w *World) Schedule() *Draw { return &Draw{w: w, stream: StreamSchedule} }
+
+// Workload returns the recorded workload stream, for what clients are to do. Driver.
+func (w *World) Workload() *Draw { return &Draw{w: w, stream: StreamWorkload} }
 
 // Fired counts a fault kind that the harness carried out itself. Driver.
 func (w *World) Fired(kind FaultKind) { w.faults.fire(kind) }

@@ -4,9 +4,11 @@ import (
 	"testing"
 
 	"ordeal/scenarios"
+	"ordeal/sim"
 )
 
-// A few seeds of every scenario hold, and replay event for event.
+// A few seeds of every scenario hold, and replay event for event, also where the second run asks
+// the database again for what the first took from memory.
 func TestScenariosHoldAndReplay(t *testing.T) {
 	l := lab(t)
 	for _, s := range scenarios.All() {
@@ -24,7 +26,8 @@ func TestScenariosHoldAndReplay(t *testing.T) {
 						t.Errorf("seed %d: %s: %s", seed, j.ID, v.Message)
 					}
 				}
-				again, err := l.Play(t.Context(), t, s, seed, true)
+				unaided := sim.Course{Unaided: true}
+				again, err := l.PlayCourse(t.Context(), t, s, seed, unaided, true)
 				if err != nil {
 					t.Fatal(err)
 				}
