@@ -6,7 +6,7 @@ CORE := $(shell $(GO) list ./... | grep -v /integration)
 INTEGRATION := $(shell $(GO) list ./... | grep /integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help postgres test core integration smoke sweep run check fmt vet lint build clean
+.PHONY: help postgres test core integration smoke sweep chaos run check fmt vet lint build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,13 +28,16 @@ smoke: postgres ## A short sweep over every scenario
 sweep: postgres ## Play every scenario over SEEDS (default 1-200) and write the result to OUT
 	$(GO) run ./cmd/simulate sweep --seeds $(SEEDS) --out $(OUT)
 
+chaos: postgres ## Kill real processes at their commit boundaries, the short selection
+	$(GO) run ./cmd/chaos run --smoke --out $(OUT)/chaos
+
 run: postgres ## Start database, providers and service for local use
 	$(GO) run ./cmd/local
 
 check: fmt vet lint ## Formatting, vet, static analysis and the rules of the house
 
 fmt:
-	@files=$$(gofmt -l cmd migrations reports scenarios service sim); \
+	@files=$$(gofmt -l chaos cmd migrations reports scenarios service sim); \
 	if [ -n "$$files" ]; then echo "not gofmt-clean:"; echo "$$files"; exit 1; fi
 
 vet:

@@ -12,10 +12,11 @@ user=${POSTGRES_USER:-postgres}
 database=${POSTGRES_DB:-$user}
 
 if [ ! -e "$PGDATA/PG_VERSION" ]; then
-	printf '%s\n' "${POSTGRES_PASSWORD:?}" >"$PGDATA.password"
+	password=$(mktemp)
+	printf '%s\n' "${POSTGRES_PASSWORD:?}" >"$password"
 	# The variable holds several words on purpose.
 	# shellcheck disable=SC2086
-	initdb --username="$user" --pwfile="$PGDATA.password" --auth-local=trust \
+	initdb --username="$user" --pwfile="$password" --auth-local=trust \
 		--auth-host=scram-sha-256 ${POSTGRES_INITDB_ARGS:-}
 	printf 'host all all all scram-sha-256\n' >>"$PGDATA/pg_hba.conf"
 	pg_ctl start --wait --options="-c listen_addresses= -c unix_socket_directories=/tmp"
