@@ -282,7 +282,8 @@ select order_id, step_no
 from accepted
 union
 select order_id, step_no
-from repeated`
+from repeated
+order by order_id, step_no`
 
 // RecordResults writes the results of attempts and all that follows from them, each row guarded
 // by the generation and the owner of its take. Kept tells, per result, whether it was accepted; a

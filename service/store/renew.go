@@ -22,13 +22,18 @@ with mine as (
         and s.status = 'running'
     order by s.order_id, s.step_no
     for update of s
+),
+renewed as (
+    update workflow_steps s
+    set lease_expires_at = now() + $5::interval
+    from mine m
+    where s.order_id = m.order_id
+        and s.step_no = m.step_no
+    returning s.order_id, s.step_no, s.generation
 )
-update workflow_steps s
-set lease_expires_at = now() + $5::interval
-from mine m
-where s.order_id = m.order_id
-    and s.step_no = m.step_no
-returning s.order_id, s.step_no, s.generation`
+select order_id, step_no, generation
+from renewed
+order by order_id, step_no`
 
 // RenewLeases extends the leases of the given takes, all of one owner, and returns those that
 // are still held. A take that is missing from the answer has lost its lease.
