@@ -35,6 +35,8 @@ type worker struct {
 	command   WorkerCommand
 	// procs is its GOMAXPROCS, gc its GOGC; zero means defaultGC.
 	procs, gc int
+	// plans are settings of the server with which it plans other than usual.
+	plans string
 
 	process *exec.Cmd
 	in      io.WriteCloser
@@ -44,6 +46,11 @@ type worker struct {
 
 // defaultGC is a worker's GOGC. Its heap is small, so that fewer collections cost little memory.
 const defaultGC = 400
+
+// otherPlans make the server plan most statements differently: which plan it chooses must not show
+// in any answer, since tables grow and statistics change between the runs of a process.
+const otherPlans = "-c enable_nestloop=off -c enable_mergejoin=off -c enable_sort=off " +
+	"-c enable_indexscan=off"
 
 // A run has a minute of its own watchdog. A worker that says nothing for longer is asked for its
 // goroutines, by SIGQUIT, and then killed.
@@ -64,6 +71,9 @@ func (w *worker) start(ctx context.Context) error {
 	w.process = w.command(ctx, w.url, w.canSignal)
 	w.process.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(w.procs),
 		"GOGC="+strconv.Itoa(gc), "GOTRACEBACK=all")
+	if w.plans != "" {
+		w.process.Env = append(w.process.Env, "PGOPTIONS="+w.plans)
+	}
 	w.stderr = &excerpt{}
 	w.process.Stderr = w.stderr
 	w.process.WaitDelay = 5 * time.Second

@@ -16,16 +16,19 @@ type surroundings struct {
 	name string
 	// procs is GOMAXPROCS, gc GOGC, load how many goroutines spin beside the run.
 	procs, gc, load int
-	// unaided asks the database every time.
+	// unaided asks the database every time, plans are those of otherPlans.
 	unaided bool
+	plans   string
 }
 
 // allSurroundings differ in everything that could show: how many goroutines run at once, how
-// often and when the garbage collector stops them, and how long a goroutine waits for a processor.
+// often and when the garbage collector stops them, how long a goroutine waits for a processor, and
+// in which order a server comes upon rows.
 var allSurroundings = []surroundings{
 	{name: "one processor", procs: 1, gc: 400},
 	{name: "two processors", procs: 2, gc: 100, unaided: true},
 	{name: "collecting all the time", procs: 2, gc: 5},
+	{name: "other plans of the server", procs: 1, gc: 100, plans: otherPlans},
 	{name: "under load", procs: 4, gc: 50, load: 4},
 }
 
@@ -55,7 +58,7 @@ func Determinism(
 		if err != nil {
 			return result, err
 		}
-		w.gc = around.gc
+		w.gc, w.plans = around.gc, around.plans
 		defer w.stop()
 		crew = append(crew, w)
 	}

@@ -29,7 +29,7 @@ type SweepConfig struct {
 	// ShardIndex, from 1, and ShardCount select every ShardCount-th run; zero means all.
 	ShardIndex, ShardCount int
 	// Verify is the share of runs that are played twice, in another process with another
-	// GOMAXPROCS; failing ones always are.
+	// GOMAXPROCS and other plans of the server; failing ones always are.
 	Verify float64
 	// Compare is the share of runs whose faultless twin is played too, where they had one kind
 	// of fault.
@@ -200,6 +200,7 @@ func (s *sweep) verifier(ctx context.Context, g *Ground, again <-chan suspect) {
 				s.finish(run.first, check{})
 				continue
 			}
+			w.plans = otherPlans
 			defer w.stop()
 		}
 		c, err := w.verify(ctx, run)

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// A run is verified by playing it again, in another process with another GOMAXPROCS, and without
-// the memory of what the database has answered (see Course.Unaided). Equal hashes of the event
-// logs say that it repeats exactly. Where they differ, or there is no hash because the process
-// died, more plays tell how often the first one's failure comes back and where the logs part.
+// A run is verified by playing it again, in another process with another GOMAXPROCS and other
+// plans of the server, and without the memory of what the database has answered (see
+// Course.Unaided). Equal hashes of the event logs say that it repeats exactly. Where they differ,
+// or there is no hash because the process died, more plays tell how often the first one's failure
+// comes back and where the logs part.
 //
 //	first play ──► second ──► equal hashes: exact
 //	                 └──────► else: more plays ──► n of m, and the first event that differs

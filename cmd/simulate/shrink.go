@@ -111,7 +111,7 @@ func (c *shrinkCmd) write(config sim.ShrinkConfig, s sim.Shrunk) error {
 	fmt.Printf("%s: %s\n", s.Replay.Expect.Invariant, s.Replay.Expect.Message)
 	ended := ""
 	if !s.Finished {
-		ended = "; the budget ended the search"
+		ended = "; the search ended early"
 	}
 	label := "exact"
 	if s.Repeats == 0 {

@@ -130,6 +130,28 @@ func TestPausedCall(t *testing.T) {
 	}
 }
 
+// A call that leaves after its deadline, when a pause is over, and whose answer is lost, ends: its
+// sender has nothing left to wait for.
+func TestLateCallIsLost(t *testing.T) {
+	policy := engine.Policy{Operation: func(o *engine.Operation, _ *engine.Draw) engine.Fate {
+		if o.Holds == 0 {
+			return engine.Fate{Kind: engine.Hold, After: 2 * time.Second}
+		}
+		return engine.Fate{Kind: engine.LoseAnswer}
+	}}
+	for seed := range uint64(20) {
+		c := &caller{}
+		r := play(t, engine.Config{Seed: seed, Policy: policy, MaxTime: time.Hour},
+			func(w *engine.World) {
+				c.build(w)
+				w.At(time.Second, "pause", func() { w.Process("p").Pause(time.Minute) })
+			})
+		if c.learnt == "" || c.at > 62*time.Second {
+			t.Fatalf("seed %d: %s %v, learnt %q after %s", seed, r.Outcome, r.Err, c.learnt, c.at)
+		}
+	}
+}
+
 // A process that crashes before a call does nothing any more, not even in the instant in which its
 // goroutines learn that the call failed.
 func TestCrashComesFirst(t *testing.T) {

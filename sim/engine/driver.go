@@ -403,6 +403,7 @@ func (w *World) lose(o *op) {
 		return
 	}
 	o.state = opWaiting
+	o.late = false // whoever was let go after its deadline has nothing left to wait for
 	if o.deadline.IsZero() {
 		o.seam.abandon(o, o.arriving)
 		w.finish(o, errReset)

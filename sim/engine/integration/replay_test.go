@@ -13,11 +13,11 @@ import (
 // fates are the faults that swarm offers.
 var fates = map[engine.OperationKind][]engine.FaultKind{
 	engine.Statement: {engine.ConnResetBefore, engine.LostAck, engine.CrashBefore,
-		engine.CrashAfter, engine.SerializationFailure, engine.Deadlock, engine.Hold,
-		engine.Delay, engine.LoseAnswer, engine.LateArrival},
+		engine.CrashAfter, engine.CrashAnswered, engine.SerializationFailure, engine.Deadlock,
+		engine.Hold, engine.Delay, engine.LoseAnswer, engine.LateArrival},
 	engine.Call: {engine.DialFail, engine.LoseRequest, engine.LoseAnswer, engine.ResetAfter,
 		engine.LateArrival, engine.Duplicate, engine.Delay, engine.Hold, engine.CrashBefore,
-		engine.CrashAfter},
+		engine.CrashAfter, engine.CrashAnswered},
 	engine.Request:  {engine.DialFail, engine.Duplicate, engine.LoseRequest, engine.Delay},
 	engine.Response: {engine.LoseRequest, engine.Hold, engine.ConnResetBefore},
 }
