@@ -62,7 +62,7 @@ func (c *contract) operation(method, path string) *v3.Operation {
 		method = http.MethodGet // described together
 	}
 	for template, item := range c.model.Paths.PathItems.FromOldest() {
-		if matches(template, path) {
+		if matches(template, path) && method == strings.ToUpper(method) {
 			return item.GetOperations().GetOrZero(strings.ToLower(method))
 		}
 	}

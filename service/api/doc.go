@@ -1,14 +1,17 @@
-// Package api is the REST API of the service: it creates, shows and cancels orders over HTTP.
+// Package api is the REST API of the service: customers create, watch and cancel orders, operators
+// decide what the process leaves to a person. The document openapi.yaml describes every route,
+// header, status and code; it is served, and tests hold every response against it.
 //
 // A request passes these gates in this order, and the first that refuses it answers:
 //
-//	request id, headers, panics ─► route (404, 405) ─► token (401) ─► role (403)
-//	   ─► order id in canonical form (404) ─► Idempotency-Key (400)
-//	   ─► content type (415), size (413), JSON (400), values (422)
-//	   ─► one statement of the store (200, 201, 202, 404, 409, 422)
+//	request id, headers, panics ─► route (404, 405) ─► token (401) ─► rate (429)
+//	   ─► syntax: order id in canonical form (404), query, Idempotency-Key (400),
+//	      content type (415), size (413), JSON (400), expected version (428)
+//	   ─► role (403) ─► values (422)
+//	   ─► one statement of the store (200, 201, 202, 404, 409, 412, 422)
 //
 // Nothing that a client sends leads to a 500, and every answer that is not a success is a
-// problem (RFC 9457) with a code of the table in problem.go.
+// problem (RFC 9457) with a code of the table in problem.go; its type leads to an explanation.
 //
 // # Idempotency
 //
@@ -27,8 +30,25 @@
 // A statement that does not end in time waits for a twin, or is itself still running on the
 // server: both are "in progress", and both end with the database, never with the client.
 // Stored are the answers decided under the lock of the order (2xx and 409 invalid_transition)
-// and nothing else. The id of an order derives from its customer and the key of its creation,
-// hence a create key never expires.
+// and nothing else; a stored one outranks a stale version. The id of an order derives from its
+// customer and the key of its creation, hence a create key never expires.
+//
+// # Operators
+//
+// A decision names a reason of a closed list (reason.go), may have a note, and says which version
+// of the order it is about. It is audited, by the store where the store decides it, and here where
+// its caller may not decide (403), there is no such order (404), a value is not allowed or its key
+// is that of another request (422): a row each (API-5). Not audited are requests that are not
+// well-formed, replays, requests in progress and failures, nor customers who retry their own
+// orders' steps beyond what the store notes. A refusal to show the audit trail is audited too;
+// showing it is not. A refusal that cannot be audited is a failure.
+//
+// # Lists
+//
+// A list is walked by cursors: places between orders, not pages, so orders that are created
+// meanwhile neither repeat nor hide any other. A cursor is signed (cursor.go) and good for its
+// caller and its filters only. The next actions in a list are those that the row tells; the order
+// itself shows all.
 //
 // # Who is calling
 //
@@ -38,6 +58,11 @@
 // a token that was not found is never remembered, so a new one works at once.
 // A customer sees only its own orders; another customer's order answers exactly like a missing
 // one. The operator sees all, and can neither create nor cancel (API-3).
+//
+// Each token has a token bucket, and each network one for authentications that fail; behind a
+// proxy, all of the proxy's clients are one network. A network that has used up its bucket is
+// answered 429 before the database is asked, but tokens that are remembered go on. The buckets
+// are those of one process, on its clock, and at most 4096 of each kind are kept.
 //
 // # Strict input
 //

@@ -239,15 +239,18 @@ func newBench(t *testing.T) *bench {
 		CursorKey:      []byte("key of the tests"),
 		Created:        func() { b.news++ },
 	}
-	b.handler = api.New(b.config)
+	b.rebuild()
 	return b
 }
+
+// rebuild makes the API anew, from a configuration that a test has changed.
+func (b *bench) rebuild() { b.handler = api.New(b.config) }
 
 // limited is a bench whose API has rates.
 func limited(t *testing.T, token, failure api.Rate) *bench {
 	b := newBench(t)
 	b.config.TokenRate, b.config.FailureRate = token, failure
-	b.handler = api.New(b.config)
+	b.rebuild()
 	return b
 }
 
@@ -276,6 +279,10 @@ type call struct {
 // do sends a request as a client would and checks what holds for every response.
 func (b *bench) do(c call) *httptest.ResponseRecorder {
 	b.Helper()
+	return b.send(b.request(c))
+}
+
+func (b *bench) request(c call) *http.Request {
 	r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
 	if c.body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -289,7 +296,7 @@ func (b *bench) do(c call) *httptest.ResponseRecorder {
 	for name, values := range c.header {
 		r.Header[name] = values
 	}
-	return b.send(r)
+	return r
 }
 
 func (b *bench) send(r *http.Request) *httptest.ResponseRecorder {
@@ -327,9 +334,11 @@ func (b *bench) checkProblem(w *httptest.ResponseRecorder) {
 // problem is a problem as clients read it.
 type problem struct {
 	Type, Title, Detail, Code string
-	Status                    int
-	RequestID                 string `json:"request_id"`
-	Errors                    []struct{ Pointer, Detail string }
+	// Parameter is the parameter of the query that is wrong.
+	Parameter string
+	Status    int
+	RequestID string `json:"request_id"`
+	Errors    []struct{ Pointer, Detail string }
 }
 
 func problemOf(t *testing.T, w *httptest.ResponseRecorder) (p problem) {

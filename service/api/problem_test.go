@@ -146,21 +146,25 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// FuzzRequest: no request line, header or body leads to a 5xx.
+// FuzzRequest: no request line, header or body leads to a 5xx, and every answer is described.
 func FuzzRequest(f *testing.F) {
-	f.Add("POST", "/api/v1/orders", "k", body)
-	f.Add("GET", "/api/v1/orders/"+annsOrder.String(), "", "")
-	f.Add("POST", "/api/v1/orders/"+annsOrder.String()+"/cancel", "k", "{}")
-	f.Add("BREW", "*", "\x00", "null")
-	f.Add("GET", "", "", "")
-	f.Fuzz(func(t *testing.T, method, path, key, body string) {
+	f.Add("POST", "/api/v1/orders", "", ann, "k", body)
+	f.Add("GET", "/api/v1/orders", "limit=1&state=paid", operator, "", "")
+	f.Add("GET", "/api/v1/orders/"+annsOrder.String(), "", ann, "", "")
+	f.Add("POST", "/api/v1/orders/"+annsOrder.String()+"/cancel", "", ann, "k", "{}")
+	f.Add("POST", "/api/v1/orders/"+annsOrder.String()+"/refunds", "", operator, "k", refundBody)
+	f.Add("HEAD", "/problems/not_found", "", "", "", "")
+	f.Add("PoST", "/api/v1/orders", "", ann, "k", body)
+	f.Add("BREW", "*", "%", ann, "\x00", "null")
+	f.Add("GET", "", "", "\xff", "", "")
+	f.Fuzz(func(t *testing.T, method, path, query, token, key, body string) {
 		b := newBench(t)
 		r, err := http.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Method, r.URL.Path = method, path
-		r.Header.Set("Authorization", "Bearer "+ann)
+		r.Method, r.URL.Path, r.URL.RawQuery = method, path, query
+		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Idempotency-Key", key)
 		if w := b.send(r); w.Code >= 500 {
