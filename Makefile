@@ -3,10 +3,10 @@ GO ?= go
 OUT ?= reports/out
 SEEDS ?= 1-200
 CORE := $(shell $(GO) list ./... | grep -v /integration)
-INTEGRATION := $(shell $(GO) list ./... | grep /integration)
+INTEGRATION := $(shell $(GO) list ./... | grep /integration | grep -v chaos/)
 
 .DEFAULT_GOAL := help
-.PHONY: help postgres test core integration smoke sweep chaos run check fmt vet lint build clean
+.PHONY: help postgres test core integration smoke sweep chaos chaos-test run check fmt vet lint build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,13 +20,16 @@ core: ## Tests that need nothing
 	$(GO) test $(CORE)
 
 integration: postgres ## Tests on a real PostgreSQL; they fail without one
-	$(GO) test -p 1 -timeout 10m $(INTEGRATION)
+	$(GO) test -timeout 10m $(INTEGRATION)
 
 smoke: postgres ## A short sweep over every scenario
 	$(GO) run ./cmd/simulate sweep --seeds 1-20 --out $(OUT)/smoke
 
 sweep: postgres ## Play every scenario over SEEDS (default 1-200) and write the result to OUT
 	$(GO) run ./cmd/simulate sweep --seeds $(SEEDS) --out $(OUT)
+
+chaos-test: postgres ## Tests of chaos itself, on real processes
+	$(GO) test -timeout 10m ./chaos/integration
 
 chaos: postgres ## Kill real processes at their commit boundaries, the short selection
 	$(GO) run ./cmd/chaos run --smoke --out $(OUT)/chaos
