@@ -76,18 +76,19 @@ func TestSweepVerifiesEverything(t *testing.T) {
 	}
 }
 
-// A worker that dies is the finding of the seed it was playing, and the sweep goes on.
+// A worker that dies is the finding of the seed it was playing, with what it left behind and how
+// often that comes back, and the sweep goes on.
 func TestSweepSurvivesItsWorkers(t *testing.T) {
 	r := sweep(t, sim.SweepConfig{
-		Scenarios: scenarios.All()[:1], From: 1, To: 3, Workers: 1, Worker: worker(dieEnv + "=1"),
+		Scenarios: scenarios.All()[:1], From: 1, To: 1, Workers: 1, Worker: worker(dieEnv + "=1"),
 	})
-	if r.Seeds.Run != 3 || len(r.Failures) == 0 {
+	if r.Seeds.Run != 1 || len(r.Failures) != 1 {
 		t.Fatalf("got %+v with failures %+v", r.Seeds, r.Failures)
 	}
-	for _, f := range r.Failures {
-		if f.Invariant != reports.Nondeterminism && !strings.Contains(f.Message, "planted") {
-			t.Errorf("failure %+v does not tell how the worker died", f)
-		}
+	f := r.Failures[0]
+	if f.Invariant != reports.Broken || !strings.Contains(f.Detail, "panic: planted") ||
+		f.Repeats != "10 of 10" {
+		t.Errorf("failure %+v does not tell how the worker died", f)
 	}
 }
 
