@@ -38,9 +38,8 @@
 // A decision names a reason of a closed list (reason.go), may have a note, and says which version
 // of the order it is about. It is audited, by the store where the store decides it, and here where
 // its caller may not decide (403), there is no such order (404), a value is not allowed or its key
-// is that of another request (422): a row each (API-5). Not audited are requests that are not
-// well-formed, replays, requests in progress and failures, nor customers who retry their own
-// orders' steps beyond what the store notes. A refusal to show the audit trail is audited too;
+// is that of another request (422): a row each (API-5). Requests that are not well-formed, replays,
+// requests in progress and failures leave none. A refusal to show the audit trail is audited too,
 // showing it is not. A refusal that cannot be audited is a failure.
 //
 // # Lists

@@ -170,9 +170,7 @@ func TestTrace(t *testing.T) {
 		if want == trace {
 			r.Header.Set("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01")
 		}
-		w := httptest.NewRecorder()
-		s.instances[0].ServeHTTP(w, r)
-		s.want(w, 201, "")
+		s.want(s.serve(0, r), 201, "")
 		s.want(s.send(0, "POST", ordersPath, ann, key, body), 201, "")
 		n := s.count(`select count(*) from orders o join outbox e using (order_id, trace_id)
 			where o.order_id = $1 and o.trace_id = $2`, order.NewID(ann, key), want)

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -72,6 +73,8 @@ type service struct {
 	store     *store.Store
 	instances [2]http.Handler
 	log       *strings.Builder
+	// drawn counts the ids of requests.
+	drawn atomic.Int64
 }
 
 func setup(t *testing.T) *service {
@@ -100,8 +103,9 @@ func setup(t *testing.T) *service {
 			Clock:          clockwork.NewRealClock(),
 			Log:            log,
 			Ready:          s.store.Ping,
-			NewRequestID:   func() string { return "drawn" },
+			NewRequestID:   func() string { return fmt.Sprintf("drawn-%d", s.drawn.Add(1)) },
 			ProcessVersion: 1,
+			CursorKey:      []byte("key of the tests"),
 		})
 	}
 	for name, role := range map[string]string{ann: "customer", bob: "customer", olga: "operator"} {
@@ -124,15 +128,23 @@ const (
 func (s *service) send(
 	instance int, method, path, token, key, body string,
 ) *httptest.ResponseRecorder {
-	r := s.request(method, path, token, key, body)
+	s.Helper()
+	return s.serve(instance, s.request(method, path, token, key, body))
+}
+
+// serve lets an instance answer a request, and holds the answer against the document.
+func (s *service) serve(instance int, r *http.Request) *httptest.ResponseRecorder {
+	s.Helper()
 	w := httptest.NewRecorder()
 	s.instances[instance].ServeHTTP(w, r)
+	agreed.check(s.T, r, w)
 	return w
 }
 
 // request makes a request as a client would.
 func (s *service) request(method, path, token, key, body string) *http.Request {
 	r := httptest.NewRequestWithContext(s.Context(), method, path, strings.NewReader(body))
+	r.Header.Set("X-Request-Id", "mine")
 	r.Header.Set("Authorization", "Bearer "+token)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -189,7 +201,7 @@ func (s *service) take() order.TakenStep {
 // record records the outcome of a step.
 func (s *service) record(step order.TakenStep, outcome order.Outcome) {
 	s.Helper()
-	follow, err := order.Follow(step.Kind, outcome, false)
+	follow, err := order.Follow(step.Kind, outcome, step.Counted == order.MaxAttempts)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -211,6 +223,33 @@ func (s *service) succeed(kinds ...order.StepKind) {
 			s.Fatalf("took %s, want %s", step.Kind, kind)
 		}
 		s.record(step, order.OutcomeSucceeded)
+	}
+}
+
+// end lets the next step of the one order end with an outcome.
+func (s *service) end(kind order.StepKind, outcome order.Outcome) {
+	s.Helper()
+	step := s.take()
+	if step.Kind != kind {
+		s.Fatalf("took %s, want %s", step.Kind, kind)
+	}
+	s.record(step, outcome)
+}
+
+// exhaust lets the next step fail until its attempts are used up.
+func (s *service) exhaust(kind order.StepKind) {
+	s.Helper()
+	for range order.MaxAttempts {
+		s.end(kind, order.OutcomeTransient)
+		s.exec("update workflow_steps set due_at = now() where status = 'due'")
+	}
+}
+
+// exec changes what only a test may.
+func (s *service) exec(sql string) {
+	s.Helper()
+	if _, err := s.pool.Exec(s.Context(), sql); err != nil {
+		s.Fatal(err)
 	}
 }
 
@@ -236,9 +275,16 @@ type shown struct {
 	References          struct{ Reservation, Payment, Shipment *string }
 	ReservationDeadline *string `json:"reservation_deadline"`
 	Cancellation        *struct{ Status order.CancelStatus }
-	NextActions         []string `json:"next_actions"`
-	CreatedAt           string   `json:"created_at"`
-	ClosedAt            *string  `json:"closed_at"`
+	Closing             bool
+	Attention           []struct{ Reason order.Attention }
+	Refunds             []struct {
+		No     int `json:"refund_no"`
+		State  order.RefundState
+		Amount int64
+	}
+	NextActions []string `json:"next_actions"`
+	CreatedAt   string   `json:"created_at"`
+	ClosedAt    *string  `json:"closed_at"`
 }
 
 // show reads an order as a token sees it.
