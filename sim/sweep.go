@@ -192,6 +192,11 @@ func (s *sweep) player(ctx context.Context, g *Ground, todo <-chan job, again ch
 // verifier plays runs for the second time. One that it no longer comes to counts as it is.
 func (s *sweep) verifier(ctx context.Context, g *Ground, again <-chan suspect) {
 	var w *worker
+	defer func() {
+		if w != nil {
+			w.stop()
+		}
+	}()
 	for run := range again {
 		var err error
 		if w == nil {
@@ -201,7 +206,6 @@ func (s *sweep) verifier(ctx context.Context, g *Ground, again <-chan suspect) {
 				continue
 			}
 			w.plans = otherPlans
-			defer w.stop()
 		}
 		c, err := w.verify(ctx, run)
 		if err != nil {

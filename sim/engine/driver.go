@@ -103,7 +103,7 @@ func (w *World) fireTimers(group []*timer) {
 		t.fire()
 	}
 	w.quiet()
-	time.Sleep(1)
+	time.Sleep(time.Nanosecond)
 }
 
 // overdue returns the first operation, in content order, whose sender stops waiting now.
