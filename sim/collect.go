@@ -9,6 +9,7 @@ import (
 
 	"ordeal/reports"
 	"ordeal/scenarios/evidence"
+	"ordeal/scenarios/evidence/rows"
 	"ordeal/sim/engine"
 	"ordeal/sim/imitation"
 )
@@ -32,7 +33,9 @@ func (r *rig) collect(ctx context.Context, atRest bool) (*evidence.Run, error) {
 		evidence.PartyWarehouse: run.Warehouse,
 		evidence.PartyShipping:  run.Shipping,
 	})
-	if err := readRows(ctx, r.conn, run); err != nil {
+	var b pgx.Batch
+	rows.Queue(&b, run)
+	if err := r.conn.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, fmt.Errorf("collect evidence: %w", err)
 	}
 	run.Index()
@@ -65,20 +68,6 @@ func entries(ledger []imitation.Entry) []evidence.Entry {
 		})
 	}
 	return all
-}
-
-// readRows reads the tables in one round trip.
-func readRows(ctx context.Context, conn *pgx.Conn, run *evidence.Run) error {
-	var b pgx.Batch
-	readOrders(&b, run)
-	readSteps(&b, run)
-	readAttempts(&b, run)
-	readHistory(&b, run)
-	readAudit(&b, run)
-	readOutbox(&b, run)
-	readAttention(&b, run)
-	readRefunds(&b, run)
-	return conn.SendBatch(ctx, &b).Close()
 }
 
 // costs counts what the process of an order cost the database. It is exact where the run had one

@@ -46,11 +46,13 @@ func (r *rig) nextInstant(w *engine.World) (next time.Time) {
 			select reservation_deadline from orders where state in ('reserved', 'paying')
 		) instants`
 	w.Outside(func() {
-		var at *time.Time
+		var at *time.Time // none: nothing is waited for
 		if err := r.conn.QueryRow(context.Background(), sql).Scan(&at); err != nil {
 			w.Fail(err)
 		}
-		next = orZero(at)
+		if at != nil {
+			next = at.UTC()
+		}
 	})
 	return next
 }

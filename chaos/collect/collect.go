@@ -7,12 +7,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"ordeal/scenarios/evidence"
+	"ordeal/scenarios/evidence/rows"
 	"ordeal/sim/imitation"
 )
 
@@ -68,6 +72,19 @@ func Run(ctx context.Context, s Sources) (*evidence.Run, error) {
 	})
 	run.Index()
 	return run, nil
+}
+
+// readRows reads the rows in one snapshot, over a connection of its own.
+func readRows(ctx context.Context, url string, run *evidence.Run) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	var b pgx.Batch
+	b.Queue("begin isolation level repeatable read read only")
+	rows.Queue(&b, run)
+	b.Queue("commit")
+	return errors.Join(conn.SendBatch(ctx, &b).Close(), conn.Close(ctx))
 }
 
 // get reads a JSON answer.

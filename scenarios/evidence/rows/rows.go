@@ -1,9 +1,9 @@
-package collect
+// Package rows reads the database's part of the evidence. It names tables and columns of the schema
+// and imports nothing of the service: simulation and chaos read the same rows by the same queries.
+package rows
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,24 +12,17 @@ import (
 	"ordeal/scenarios/evidence"
 )
 
-// readRows reads the tables in one snapshot and one round trip.
-func readRows(ctx context.Context, url string, run *evidence.Run) error {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	var b pgx.Batch
-	b.Queue("begin isolation level repeatable read read only")
-	readOrders(&b, run)
-	readSteps(&b, run)
-	readAttempts(&b, run)
-	readHistory(&b, run)
-	readAudit(&b, run)
-	readOutbox(&b, run)
-	readAttention(&b, run)
-	readRefunds(&b, run)
-	b.Queue("commit")
-	return errors.Join(conn.SendBatch(ctx, &b).Close(), conn.Close(ctx))
+// Queue queues the queries that fill in the slices of a run that are rows of the database, for one
+// round trip. Where others may write meanwhile, the batch needs a snapshot of the caller's.
+func Queue(b *pgx.Batch, run *evidence.Run) {
+	readOrders(b, run)
+	readSteps(b, run)
+	readAttempts(b, run)
+	readHistory(b, run)
+	readAudit(b, run)
+	readOutbox(b, run)
+	readAttention(b, run)
+	readRefunds(b, run)
 }
 
 // rowsInto queues a query whose rows become evidence.
