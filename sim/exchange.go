@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -51,7 +49,7 @@ func (c *customers) exchange(
 		Route:        r.route,
 		Order:        r.order,
 		Key:          r.key,
-		Fingerprint:  digest([]byte(r.route), []byte(r.order), r.body),
+		Fingerprint:  evidence.Digest([]byte(r.route), []byte(r.order), r.body),
 		ReleaseStock: r.release,
 		SentAt:       c.world.DatabaseTime(c.world.Now()),
 		Unknown:      true,
@@ -94,28 +92,7 @@ func (c *customers) saw(e *evidence.Exchange, response *http.Response) {
 	if err != nil {
 		return
 	}
-	e.Unknown = false
-	e.AnsweredAt = c.world.DatabaseTime(c.world.Now())
-	e.Status = response.StatusCode
-	e.Replayed = response.Header.Get("Idempotent-Replayed") == "true"
-	e.AnswerDigest = digest(body)
-	var shown struct {
-		Code         string `json:"code"`
-		ID           string `json:"id"`
-		State        string `json:"state"`
-		Version      int    `json:"version"`
-		Cancellation *struct {
-			Status string `json:"status"`
-		} `json:"cancellation"`
-	}
-	if json.Unmarshal(body, &shown) != nil {
-		return
-	}
-	e.Code = shown.Code
-	e.Shown = evidence.Shown{Order: shown.ID, State: shown.State, Version: shown.Version}
-	if shown.Cancellation != nil {
-		e.Shown.Cancellation = shown.Cancellation.Status
-	}
+	e.Saw(response.StatusCode, response.Header, body, c.world.DatabaseTime(c.world.Now()))
 }
 
 // history lists the exchanges in the order in which they were sent.
@@ -131,13 +108,4 @@ func (c *customers) history() []evidence.Exchange {
 		c.exchanges[i].Seq = i + 1
 	}
 	return slices.Clone(c.exchanges)
-}
-
-func digest(parts ...[]byte) string {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write(p)
-		h.Write([]byte{0})
-	}
-	return fmt.Sprintf("%x", h.Sum(nil)[:12])
 }

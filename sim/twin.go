@@ -27,7 +27,7 @@ func outcomeOf(run *evidence.Run) string {
 		orders = append(orders, fateOf(v))
 	}
 	slices.Sort(orders)
-	return digest([]byte(strings.Join(orders, "\n")))
+	return evidence.Digest([]byte(strings.Join(orders, "\n")))
 }
 
 // fateOf is what became of an order: its path, and what its steps took.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -174,7 +173,7 @@ func (c *Customers) exchange(ctx context.Context, r request) evidence.Exchange {
 		Route:       r.route,
 		Order:       r.order,
 		Key:         r.key,
-		Fingerprint: digest([]byte(r.route), []byte(r.order), r.body),
+		Fingerprint: evidence.Digest([]byte(r.route), []byte(r.order), r.body),
 		SentAt:      moment(),
 		Unknown:     true,
 	}
@@ -215,28 +214,7 @@ func saw(e *evidence.Exchange, response *http.Response) {
 	if err != nil {
 		return
 	}
-	e.Unknown = false
-	e.AnsweredAt = moment()
-	e.Status = response.StatusCode
-	e.Replayed = response.Header.Get("Idempotent-Replayed") == "true"
-	e.AnswerDigest = digest(body)
-	var shown struct {
-		Code         string `json:"code"`
-		ID           string `json:"id"`
-		State        string `json:"state"`
-		Version      int    `json:"version"`
-		Cancellation *struct {
-			Status string `json:"status"`
-		} `json:"cancellation"`
-	}
-	if json.Unmarshal(body, &shown) != nil {
-		return
-	}
-	e.Code = shown.Code
-	e.Shown = evidence.Shown{Order: shown.ID, State: shown.State, Version: shown.Version}
-	if shown.Cancellation != nil {
-		e.Shown.Cancellation = shown.Cancellation.Status
-	}
+	e.Saw(response.StatusCode, response.Header, body, moment())
 }
 
 // History lists the exchanges in the order in which they were sent.
@@ -254,12 +232,3 @@ func (c *Customers) History() []evidence.Exchange {
 }
 
 func (c *Customers) close() { c.client.CloseIdleConnections() }
-
-func digest(parts ...[]byte) string {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write(p)
-		h.Write([]byte{0})
-	}
-	return fmt.Sprintf("%x", h.Sum(nil)[:12])
-}
