@@ -72,6 +72,17 @@ func lineOf(sku *rapid.Generator[string], amount *rapid.Generator[int64]) *rapid
 	})
 }
 
+// TestLargestTotal: the largest amount that there is comes back as it was sent.
+func TestLargestTotal(t *testing.T) {
+	s := setup(t)
+	const largest = `{"items":[{"sku":"a","quantity":1,"unit_price":9223372036854775807}]}`
+	w := s.send(0, "POST", ordersPath, ann, "key", largest)
+	s.want(w, 201, "")
+	if !strings.Contains(w.Body.String(), `"total" : 9223372036854775807,`) {
+		t.Errorf("%s", w.Body)
+	}
+}
+
 // TestNeverInternal: whatever the request, the database refuses nothing that we let through.
 func TestNeverInternal(t *testing.T) {
 	s := setup(t)

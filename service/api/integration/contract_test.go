@@ -2,7 +2,10 @@ package integration_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +14,7 @@ import (
 	"github.com/pb33f/libopenapi"
 	validator "github.com/pb33f/libopenapi-validator"
 	"github.com/pb33f/libopenapi-validator/config"
+	"github.com/pb33f/libopenapi-validator/content"
 	"github.com/pb33f/libopenapi-validator/schema_validation"
 	v3 "github.com/pb33f/libopenapi/datamodel/high/v3"
 
@@ -48,12 +52,50 @@ func readContract(text []byte) *contract {
 	// Every header must be declared but those that belong to the transport of a body.
 	strict := []config.Option{config.WithStrictMode(), config.WithFormatAssertions(),
 		config.WithRejectUnsupportedBodyContent(), config.WithStandardBodyDecoders(),
+		config.WithBodyDecoder("application/json", content.DecoderFunc(decodeWhole)),
+		config.WithBodyDecoder("application/problem+json", content.DecoderFunc(decodeWhole)),
 		config.WithStrictIgnoredHeaders("content-type", "content-length")}
 	v, errs := validator.NewValidator(document, strict...)
 	if errs != nil {
 		panic(errs)
 	}
 	return &contract{&model.Model, v, schema_validation.NewSchemaValidator(strict...)}
+}
+
+// decodeWhole decodes JSON for a validator that knows numbers as float64 only: there an int64 near
+// the largest one would be 2^63, which is none.
+func decodeWhole(in *content.DecodeInput) (value any, err error) {
+	text, err := io.ReadAll(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	// A decoder stops behind the first value; Valid sees what follows it.
+	if !json.Valid(text) {
+		return nil, errors.New("not one JSON value")
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err = d.Decode(&value)
+	return roundedDown(value), err
+}
+
+// roundedDown replaces each int64 that float64 would round up to 2^63 by the number below that.
+func roundedDown(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name := range v {
+			v[name] = roundedDown(v[name])
+		}
+	case []any:
+		for n := range v {
+			v[n] = roundedDown(v[n])
+		}
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return min(float64(i), math.Nextafter(1<<63, 0))
+		}
+	}
+	return value
 }
 
 // operation returns what the document says of a request; nil if it has no such operation.
